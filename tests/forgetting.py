@@ -9,7 +9,7 @@ from toolkit.scrubbing import known
 
 def forget_everything():
     """Empty the register of secrets and everything that is built on it, between tests or hypothesis' examples."""
-    for of_register in (REGISTER._entries, REGISTER._kinds, HELD):
+    for of_register in (REGISTER._kinds, HELD):
         of_register.clear()
     for built in (known._REGISTERED, known.PROCESS_SECRETS, masking._KNOWN):
         built.__init__()

@@ -29,40 +29,6 @@ def _online():
     os.environ.pop("TOOLKIT_OFFLINE", None)  # without `monkeypatch`, which thousands of tests would need for this alone
 
 
-class _StoppingFile:
-    def __init__(self, file, error):
-        self._file, self._error = file, error
-
-    def write(self, data):
-        written = self._file.write(data[: len(data) // 2])
-        if self._error is None:
-            return written
-        raise self._error
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._file.close()
-
-    def __getattr__(self, name):
-        return getattr(self._file, name)
-
-
-@pytest.fixture
-def writes_that_stop(monkeypatch):
-    """Return a context manager in which writes to files stop halfway: with an error, or short if it is None."""
-
-    @contextlib.contextmanager
-    def stopping(error):
-        opened = os.fdopen
-        with monkeypatch.context() as patch:
-            patch.setattr("os.fdopen", lambda *args, **options: _StoppingFile(opened(*args, **options), error))
-            yield
-
-    return stopping
-
-
 @pytest.fixture
 def python(tmp_path):
     """Return a function that runs Python in a new process, in the test's folder, and returns its output.
@@ -256,12 +222,6 @@ INTERACTIONS = st.builds(
 def interactions():
     """Return a function that returns a strategy of interactions with any content: `data.draw(interactions())`."""
     return lambda: INTERACTIONS  # hypothesis prints a function in one line, and the strategy in many
-
-
-@pytest.fixture(scope="session")
-def bodies():
-    """Return a function that returns a strategy of bodies with any content: `data.draw(bodies())`."""
-    return lambda: BODIES
 
 
 def recorded_bodies(path):

@@ -71,6 +71,13 @@ def test_list(record, folder, interaction, authorization):
     assert rows("list")[2]["stale"] is True
 
 
+def test_list_keeps_names_whole(record, interaction, authorization):
+    """A name that is wider than the terminal is in one piece, beside columns that can be read."""
+    record("a" * 130, interaction(authorized_by=authorization()))
+    lines = run("list").splitlines()
+    assert any(line.startswith("a" * 130 + "  broker") for line in lines)
+
+
 def test_show(record, interaction, authorization):
     """`show` lists the interactions, or shows some in full: escaped, cut, and without secrets of unscrubbed files."""
     secret = secrets.token_urlsafe(30)

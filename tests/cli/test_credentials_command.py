@@ -265,9 +265,13 @@ def test_test_command_refused(service, monkeypatch):
     tk.save_credentials(wrong, "mine")
     output = run("test", "-e", "broker-sandbox", status=1)
     assert re.search(r"broker +GET /v1/accounts .*refused", output)
-    assert "saved profile mine; to save others in their place: `toolkit credentials add mine --environment " in output
+    advice = "saved profile mine; to save others in their place: `toolkit credentials add mine --environment "
+    assert output.count(advice) == 1
+    assert run("test", "mine", status=1).startswith("<Session broker-sandbox as 'mine'")
     monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", "PK-1234567")
     monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "kanari-5f1d-wrong")
+    assert "2 environments have such a profile" in refusal("test")
+    assert "No environments have such a profile" in refusal("test", "other")
     second = run("test", "-e", "paper", status=1)
     assert "The credentials are the profile default in environment variables: correct them there." in second
     assert "kanari" not in output + second

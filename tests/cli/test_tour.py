@@ -1,4 +1,4 @@
-"""The tour and the bundled files: the same calls live and replayed, and a project made from the notebooks."""
+"""The bundled files, and a project made from the notebooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import toolkit as tk
-from toolkit.cli.demo import TOUR_CASSETTE, bundled_files, take_tour
+from toolkit.cli.demo import TOUR_CASSETTE
 from toolkit.cli.lab import copy_notebooks
 from toolkit.sharing.saved_secrets import scan
 
@@ -23,19 +23,6 @@ def text_of(notebook, *kinds):
     """Return the text of the cells of these kinds; by default of all."""
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     return "\n".join("".join(cell["source"]) for cell in cells if not kinds or cell["cell_type"] in kinds)
-
-
-def test_tour():
-    """The bundled cassette answers every step, and the practice service still gives the same tables."""
-    session = tk.Session(cassette=bundled_files() / "cassettes" / f"{TOUR_CASSETTE}.yaml", mode="none")
-    replayed = [table for _, table in take_tour(session)]
-    assert len(replayed) == 3
-    assert all(map(len, replayed))
-    assert list(session.tokens()["state"]) == ["expired", "valid"]
-    assert session.cassette.unplayed == []
-    with tk.practice(accounts=3) as service, service.session("sandbox-secret") as session:
-        for (_, live), table in zip(take_tour(session), replayed, strict=True):
-            assert list(live.columns) == list(table.columns)
 
 
 def test_bundled_files_belong_together():

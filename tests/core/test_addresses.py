@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.addresses import Address, Origin, is_loopback
+from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 
 # Text that does not occur in a message, name or address by chance.
@@ -51,26 +51,25 @@ def all_text(error):
 @given(URLS)
 def test_agrees_with_httpx(url):
     """An address is exactly where httpx will send a request."""
-    origin, seen = parse(url).origin, httpx.URL(str(parse(url)))
-    assert (origin.scheme, origin.host, origin.port) == (seen.scheme, seen.raw_host.decode(), seen.port or 443)
-    assert seen.path.rstrip("/") == parse(url).prefix
+    address, seen = parse(url), httpx.URL(str(parse(url)))
+    assert address == (seen.scheme, seen.raw_host.decode(), seen.port or 443, seen.path.rstrip("/"))
 
 
 @pytest.mark.parametrize(
-    ("url", "origin", "prefix"),
+    ("url", "address"),
     [
-        ("https://api.example.com", Origin("https", "api.example.com", 443), ""),
-        ("https://api.example.com/", Origin("https", "api.example.com", 443), ""),
-        ("https://api.example.com:8443/trading/", Origin("https", "api.example.com", 8443), "/trading"),
-        ("HTTPS://API.example.com.:443/Path", Origin("https", "api.example.com", 443), "/Path"),
-        ("http://localhost:8000", Origin("http", "localhost", 8000), ""),
-        ("http://127.0.0.1", Origin("http", "127.0.0.1", 80), ""),
-        ("http://[::1]:8000/x", Origin("http", "::1", 8000), "/x"),
+        ("https://api.example.com", Address("https", "api.example.com", 443, "")),
+        ("https://api.example.com/", Address("https", "api.example.com", 443, "")),
+        ("https://api.example.com:8443/trading/", Address("https", "api.example.com", 8443, "/trading")),
+        ("HTTPS://API.example.com.:443/Path", Address("https", "api.example.com", 443, "/Path")),
+        ("http://localhost:8000", Address("http", "localhost", 8000, "")),
+        ("http://127.0.0.1", Address("http", "127.0.0.1", 80, "")),
+        ("http://[::1]:8000/x", Address("http", "::1", 8000, "/x")),
     ],
 )
-def test_parts(url, origin, prefix):
+def test_parts(url, address):
     """An address is an origin and a path prefix without a trailing slash."""
-    assert parse(url) == Address(origin, prefix)
+    assert parse(url) == address
 
 
 @given(

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from manual_clock import ManualClock
 
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.ledger import (
     Authorization,
     Call,
     Ledger,
-    SystemClock,
     instant_text,
     parse_instant,
-    sleep,
-    sleep_async,
 )
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
@@ -103,15 +98,3 @@ def test_ledger(entries):
     )
     expected = max((START + timedelta(seconds=sent + (took or 0)) for sent, took in entries), default=None)
     assert ledger.last_ended_at() == expected
-
-
-def test_sleep():
-    """A manual clock is moved instead of waiting; with the system's clock real time passes."""
-    manual, system = ManualClock(), SystemClock()
-    sleep(manual, 3)
-    asyncio.run(sleep_async(manual, 4))
-    assert manual.monotonic() == 7.0
-    started = system.monotonic()
-    sleep(system, 0.001)
-    asyncio.run(sleep_async(system, 0.001))
-    assert system.monotonic() - started >= 0.0019

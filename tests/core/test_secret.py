@@ -5,6 +5,8 @@ import dataclasses
 import json
 import logging
 import pickle
+import sys
+import threading
 import traceback
 
 import pytest
@@ -125,3 +127,35 @@ def test_something_to_do_with_the_first_secret(has_one):
     register.add("SECRET", fake(2))
     register.add("SECRET", fake(3))
     assert calls == [1]
+
+
+@pytest.fixture
+def eager_threads():
+    """Threads take turns far more often than usual."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("eager_threads")
+def test_threads_share_a_register():
+    """Each secret is there once, whoever adds it, and nobody who reads on from a count misses one."""
+    register, readings = Register(), [[] for _ in range(4)]
+
+    def add():
+        for number in range(2_000):
+            register.add("SECRET", fake(number))
+
+    def read(seen):
+        while len(seen) < 2_000:
+            seen.extend(register.since(len(seen)))
+
+    threads = [threading.Thread(target=read, args=[seen]) for seen in readings]
+    threads += [threading.Thread(target=add) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert readings == [register.since(0)] * 4
+    assert set(readings[0]) == {("SECRET", fake(number)) for number in range(2_000)}

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 import sys
-import tomllib
 import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
 from html.parser import HTMLParser
@@ -27,8 +25,6 @@ from toolkit.core.text import (
     list_text,
     minutes_text,
     printable,
-    source_lines,
-    toml_string,
 )
 
 # Includes what plain st.text() rarely draws: controls, format characters, lone surrogates.
@@ -136,18 +132,3 @@ def test_annotation(message, file, title):
     assert properties == {
         key: clean(value) for key, value in {"file": file, "line": "3", "title": title}.items() if value
     }
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_toml_string(text):
-    """A text is read back from TOML."""
-    assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
-
-
-def test_source_lines():
-    """The lines are those on which the sources of cells start in a file as Jupyter writes it."""
-    cells = [{"metadata": {"a": [{"source": 1}]}, "source": ['   "source":\n', "x"]}, {"outputs": [{}], "source": []}]
-    written = json.dumps({"cells": cells, "metadata": {"authors": [{}]}}, indent=1)
-    lines = written.split("\n")
-    assert [lines[line - 1].strip() for line in source_lines(written)] == ['"source": [', '"source": []']
-    assert source_lines(json.dumps({"cells": cells})) == []

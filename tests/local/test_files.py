@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import socket
 import stat
 import sys
+import tomllib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolkit.local.files import (
     UnfitFile,
@@ -15,6 +19,8 @@ from toolkit.local.files import (
     open_own,
     private_folder,
     read_private,
+    source_lines,
+    toml_string,
     write_atomically,
 )
 
@@ -149,3 +155,18 @@ def test_private_folder(tmp_path):
     assert is_open_to_others(folder)
     private_folder(folder)
     assert mode(folder) == 0o700
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_toml_string(text):
+    """A text is read back from TOML."""
+    assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
+
+
+def test_source_lines():
+    """The lines are those on which the sources of cells start in a file as Jupyter writes it."""
+    cells = [{"metadata": {"a": [{"source": 1}]}, "source": ['   "source":\n', "x"]}, {"outputs": [{}], "source": []}]
+    written = json.dumps({"cells": cells, "metadata": {"authors": [{}]}}, indent=1)
+    lines = written.split("\n")
+    assert [lines[line - 1].strip() for line in source_lines(written)] == ['"source": [', '"source": []']
+    assert source_lines(json.dumps({"cells": cells})) == []

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 import toolkit as tk
-from toolkit.core.ledger import Traffic
 from toolkit.local import progress as module
 
 
@@ -26,7 +25,7 @@ class Watched:
     """Bars that only remember, a clock that is moved by hand, and the counts of calls."""
 
     def __init__(self) -> None:
-        self.at, self.traffic = 0.0, Traffic()
+        self.at, self.traffic = 0.0, SimpleNamespace(sent=0, played=0)
         self.bars: list[Any] = []
         self.shown: list[tuple[int, str]] = []
         self.ended = 0

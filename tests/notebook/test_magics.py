@@ -7,7 +7,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import toolkit as tk
-from toolkit.cassettes import cell_cassette
+from toolkit.cassettes import selection
 from toolkit.cassettes.recording import recorder as finishing
 
 
@@ -22,7 +22,7 @@ def shell(service, tmp_path, monkeypatch):
     shell.user_ns |= {"tk": tk, "service": service, "credentials": credentials}
     shell.user_ns["session"] = tk.Session(credentials=credentials, settings=service.settings)
     yield shell
-    cell_cassette.take_away(well=False)
+    selection.take_away(well=False)
     tk.unload_ipython_extension(shell)
 
 
@@ -85,7 +85,7 @@ def test_a_failed_cell_keeps_the_old_recording(shell):
     before = Path("cassettes/mine.yaml").read_bytes()
     failed = shell.run_cell("%%cassette mine --mode all\nsession.accounts()\n1 / 0")
     assert isinstance(failed.error_in_exec, ZeroDivisionError)
-    assert cell_cassette.current() is None
+    assert selection.current() is None
     finishing._after_cell(SimpleNamespace(success=True))  # the next cell, which ends well
     assert Path("cassettes/mine.yaml").read_bytes() == before
 
@@ -131,7 +131,7 @@ def test_a_panel_with_its_own_cassette_keeps_it_too(shell, capsys):
 def test_the_cassette_is_removed_however_the_cell_ends(shell, cell):
     """The cassette is removed after an exception, an interrupt and invalid Python, and while awaiting."""
     assert not shell.run_cell(f"%%cassette mine\n{cell}").success
-    assert cell_cassette.current() is None
+    assert selection.current() is None
 
 
 def test_secrets_are_masked_until_it_is_unloaded(shell, capsys):
@@ -149,7 +149,7 @@ def test_a_cell_within_the_cell_leaves_the_cassette_in_place(shell):
     shell.user_ns["shell"] = shell
     cell = "%%cassette mine\nfor inner in ('session.accounts()', '', '1 / 0'):\n    shell.run_cell(inner)\n"
     run(shell, f"{cell}session.accounts(limit=1)")
-    assert cell_cassette.current() is None
+    assert selection.current() is None
     assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 3
 
 
@@ -159,5 +159,5 @@ def test_a_cell_has_one_cassette(shell):
     for cell in ("%%cassette other\n1", "shell.run_cell('%%cassette other\\n1').raise_error()"):
         failed = shell.run_cell(f"%%cassette mine\n{cell}")
         assert "already has the cassette mine.yaml" in str(failed.error_in_exec)
-        assert cell_cassette.current() is None
+        assert selection.current() is None
     assert not Path("cassettes/other.yaml").exists()

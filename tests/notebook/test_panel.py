@@ -356,8 +356,11 @@ def test_an_unexpected_end_is_reported(open_panel, service, monkeypatch, error, 
 
 
 @pytest.mark.usefixtures("can_ask")
-def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, monkeypatch, tmp_path):
-    """connect() asks below the cell for the same fields, and for a key by its path; it raises what the panel says."""
+def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, widget_state, monkeypatch, tmp_path):
+    """connect() asks below the cell for the same fields, and for a key by its path; it raises what the panel says.
+
+    No answer is in a synced trait of a widget, and so in the notebook.
+    """
     credentials, passphrase = service.credentials["sandbox-key"], secrets.token_hex(12)
     file = tmp_path / "key.pem"
     file.write_text(encrypted_pem(credentials, passphrase))
@@ -370,11 +373,12 @@ def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, mo
         "Path of the private key file of broker-sandbox: ",
         "Passphrase of broker-sandbox: ",
     ]
-    refused = open_panel("paper")
+    refused, wrong = open_panel("paper"), [secrets.token_hex(10), secrets.token_hex(20)]
     refused.choose("credentials", "new key pair")
-    answer(monkeypatch, secrets.token_hex(10), secrets.token_hex(20))
+    answer(monkeypatch, *wrong)
     with pytest.raises(ConfigurationError, match="401"):
         refused.panel.connect()
+    assert not [text for text in (str(file), passphrase, *wrong) if text in widget_state()]
     monkeypatch.setattr("toolkit.notebook.connecting.can_ask", lambda: False)
     with pytest.raises(ConfigurationError, match="Credentials cannot be typed here"):
         refused.panel.connect()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -20,34 +19,25 @@ def test_the_module_of_the_page_keeps_texts_to_itself():
     assert 'spellcheck: "false"' in module
 
 
-SANDBOX = Environment.BROKER_SANDBOX
 SECRET = {"client_id": "fake-client", "client_secret": "fake-client-secret"}
+OPTIONS = {"key_id": "k-1", "algorithm": "PS512", "audience": "issuer", "scope": "  a.read   b.write\n"}
 
 
-def made(kind, texts, environment=SANDBOX):
-    secrets = {name: Secret(text) for name, text in texts.items()}
-    return make_credentials(kind, environment, secrets, name="desk")
-
-
-@pytest.fixture(scope="module")
-def key():
-    """Return the texts of a client key: an RSA key, which several algorithms fit."""
-    private = rsa.generate_private_key(65537, 2048)
+def test_options_are_as_typed_or_the_usual_ones():
+    """A scope is a field of the token request (RFC 6749 section 4.4.2); an empty field stands for the usual option."""
+    private = rsa.generate_private_key(65537, 2048)  # which several algorithms fit
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-    return {"client_id": "fake-client", "private_key": pem}
+    key = {"client_id": "fake-client", "private_key": pem}
 
+    def made(kind, **texts):
+        secrets = {name: Secret(text) for name, text in texts.items()}
+        return make_credentials(kind, Environment.BROKER_SANDBOX, secrets, name="desk")
 
-@pytest.mark.parametrize(("typed", "fields"), [("", {}), ("  a.read   b.write\n", {"scope": "a.read b.write"})])
-def test_a_scope_is_a_field_of_the_token_request(key, typed, fields):
-    """A scope goes into the token request (RFC 6749 section 4.4.2), its parts one space apart."""
-    for kind, texts in ((CredentialKind.CLIENT_SECRET, SECRET), (CredentialKind.CLIENT_KEY, key)):
-        assert dict(made(kind, {**texts, "scope": typed}).form_fields) == fields
-
-
-def test_the_options_of_a_client_key(key):
-    """Key ID, algorithm and audience are as typed, or as the key and the document have them."""
-    usual = made(CredentialKind.CLIENT_KEY, {**key, "key_id": "", "algorithm": "", "audience": ""})
-    assert (usual.key_id, usual.algorithm, usual.audience) == (None, "RS256", "token-endpoint")
-    options = {"key_id": "k-1", "algorithm": "PS512", "audience": "issuer"}
-    own = made(CredentialKind.CLIENT_KEY, {**key, **options})
+    own = made(CredentialKind.CLIENT_KEY, **key, **OPTIONS)
+    usual = made(CredentialKind.CLIENT_KEY, **key, **dict.fromkeys(OPTIONS, ""))
     assert (own.key_id, own.algorithm, own.audience) == ("k-1", "PS512", "issuer")
+    assert (usual.key_id, usual.algorithm, usual.audience) == (None, "RS256", "token-endpoint")
+    for credentials in (own, made(CredentialKind.CLIENT_SECRET, **SECRET, scope=OPTIONS["scope"])):
+        assert dict(credentials.form_fields) == {"scope": "a.read b.write"}
+    for credentials in (usual, made(CredentialKind.CLIENT_SECRET, **SECRET, scope="")):
+        assert dict(credentials.form_fields) == {}

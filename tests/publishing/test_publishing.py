@@ -262,7 +262,7 @@ def test_command(project, published, tmp_path):
     folder, notebook, _ = project
     for arguments, message in [
         ((notebook, "-o", published.path), "exists already"),
-        ((folder / "nowhere.ipynb", "-o", tmp_path / "a"), "not a notebook"),
+        ((folder / "nowhere.ipynb", "-o", tmp_path / "a"), "nowhere.ipynb does not exist"),
         ((folder / "toolkit.toml", "-o", tmp_path / "a"), "not a notebook"),
         ((notebook, "-o", tmp_path / "a.ipynb"), "not a .ipynb file"),
         ((notebook, "-o", folder, "--replace"), "has the notebook itself in it"),

@@ -18,7 +18,7 @@ from session_calls import BOTH, CLIENTS, PATHS, bearer, call, finished, own_clie
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.cassettes import cell_cassette
+from toolkit.cassettes import selection
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.practice_service import practice
 from toolkit.transport.network import Network
@@ -237,13 +237,13 @@ def test_cassette_of_a_cell(open_session, replayed, service, tmp_path, is_async)
     session = open_session(is_async=is_async, clock=clock)
     file = tmp_path / "cell.yaml"
     call(session, "/v1/before")
-    cell_cassette.put_in_place(tk.Cassette(file, "once"))
+    selection.put_in_place(tk.Cassette(file, "once"))
     try:
         call(session, "/v1/one")
         clock.advance(1000)
         call(session, "/v1/two")
     finally:
-        cell_cassette.take_away(well=True)
+        selection.take_away(well=True)
     call(session, "/v1/after")
     assert len(service.issued) == 2
     canaries.assert_absent(file, [*service.issued, *canaries.secrets_of(session.credentials), "example.com"])

@@ -102,14 +102,3 @@ def test_of_two_failures_of_a_key_the_later_one_counts(begun, service):
         service.answer = lambda request, status=status: service.reply({}, status)
         assert ask_share(spread, 1, range(3), 1)[:2] == (0, 3)
         assert {failure.status for failure in opened(begun).failures.values()} == {status}
-
-
-def test_a_sweep_in_replay_needs_no_cluster(settings, session, service, tmp_path):
-    """A recorded sweep runs from its cassette, wherever the notebook is: `cluster` is not looked at."""
-    path = tmp_path / "sweep.yaml"
-    options = {"settings": settings, "cassette": path}
-    with tk.Session(credentials=session.credentials, mode="new_episodes", transport=service, **options) as recording:
-        tk.sweep(recording.broker, range(3), path_of, into=tmp_path / "a")
-    with tk.Session(mode="none", **options) as replay:
-        result = tk.sweep(replay.broker, range(3), path_of, into=tmp_path / "b", cluster="no cluster")
-    assert list(result.table()["key"]) == [0, 0, 1, 1, 2, 2]

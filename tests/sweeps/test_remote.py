@@ -5,9 +5,7 @@ from __future__ import annotations
 import secrets
 
 import pandas as pd
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 import toolkit as tk
 from toolkit.sweeps.folder import place_of
@@ -42,20 +40,3 @@ def test_addresses_that_cannot_be_opened(tmp_path):
         assert caught.value.about == "into"
     with place_of(f"file://{tmp_path}/positions").locked():
         assert (tmp_path / "positions.sweep" / "lock").exists()
-
-
-def test_a_folder_of_an_earlier_version(service, settings, make_credentials, tmp_path):
-    """It is refused with a sentence that says how to go on, and nothing is sent."""
-    service.answer = lambda request: service.reply([{"n": 1}])
-    session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=service)
-    into = tmp_path / "numbers"
-    into.mkdir()
-    about = {
-        "toolkit.sweep": '{"version": 1, "kind": "text", "key_column": "key"}',
-        "toolkit.sweep.keys": "eJwDAAAAAAE=",
-    }
-    parquet.write_table(pa.table({"key": ["a"]}).replace_schema_metadata(about), into / "part-00001.parquet")
-    with pytest.raises(tk.ConfigurationError, match="of another program or version") as caught:
-        tk.sweep(session.broker, ["a"], lambda key: f"/v1/{key}", into=into)
-    assert caught.value.next_step == "Remove that file, or sweep into another folder."
-    assert service.requests == []

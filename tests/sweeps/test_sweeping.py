@@ -145,7 +145,12 @@ def test_files_of_others_are_not_touched(session, tmp_path):
     into = tmp_path / "positions"
     tk.sweep(session.broker, KEYS[:3], path_of, into=into)
     foreign = into / "notes.parquet"
-    for write, reason in ((pd.DataFrame({"a": [1]}).to_parquet, "of another program"), (torn, "incomplete")):
+    earlier = pa.table({"key": ["a"]}).replace_schema_metadata({"toolkit.sweep": '{"version": 1, "kind": "text"}'})
+    for write, reason in (
+        (pd.DataFrame({"a": [1]}).to_parquet, "of another program"),
+        (lambda file: pa.parquet.write_table(earlier, file), "of another program or version"),
+        (torn, "incomplete"),
+    ):
         write(foreign)
         for resume in (True, False):
             with pytest.raises(tk.ConfigurationError, match=rf"notes\.parquet is .*{reason}"):
@@ -206,6 +211,20 @@ def test_a_key_may_stand_for_parameters_or_a_request(session, answering, tmp_pat
     assert result.answered == 3
 
 
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_keys_that_are_close_to_each_other(zone, session, answering, tmp_path):
+    """Instants a nanosecond apart, and numbers of one hash, are keys of their own, also in later runs."""
+    answering.answer = lambda request: answering.reply([{"n": 1}])
+    first = pd.Timestamp("2026-01-01T00:00:00.000000001", tz=zone)
+    asked = []
+    for keys in ([first, first + pd.Timedelta(1, "ns"), pd.Timestamp("2026-01-05", tz=zone)], [-1, -2]):
+        asked.clear()
+        for count in range(1, len(keys) + 1):
+            into = tmp_path / str(len(keys))
+            result = tk.sweep(session.broker, keys[:count], lambda key: f"/v1/{asked.append(key)}", into=into)
+        assert asked == result.table()["key"].tolist() == keys
+
+
 async def asynchronous(key):
     return path_of(key)
 
@@ -246,26 +265,13 @@ def test_keys_are_taken_when_they_are_needed(session, answering, tmp_path):
     assert lanes <= set(range(4))
 
 
-def test_a_member_called_key_keeps_its_name(session, answering, tmp_path):
-    """The column of keys is then `sweep_key`, in earlier parts too."""
-    into = tmp_path / "positions"
-    answering.answer = lambda request: answering.reply([{"qty": 1}])
-    tk.sweep(session.broker, ["a"], path_of, into=into)
-    answering.answer = lambda request: answering.reply([{"key": "own"}])
-    table = tk.sweep(session.broker, ["a", "b"], path_of, into=into).table()
-    assert table.columns.tolist() == ["sweep_key", "qty", "key"]
-    assert table["sweep_key"].tolist() == ["a", "b"]
-    assert table["key"].dropna().to_dict() == {1: "own"}
-    assert sorted(pd.read_parquet(into)["sweep_key"]) == ["a", "b"]
-
-
 def test_no_secret_reaches_the_folder(settings, make_credentials, service, tmp_path):
-    """Rows of a service that repeats credentials have placeholders, as a replay has, and so have reasons."""
+    """Rows and reasons have placeholders, as in a replay: for known secrets, and under the names of credentials."""
     credentials = make_credentials("broker-sandbox")
-    [text] = canaries.secrets_of(credentials)
+    [text], other = canaries.secrets_of(credentials), canaries.new()
 
     def answer(request):
-        rows = [{text: request.headers["Authorization"], "secret": text, "qty": "1"}]
+        rows = [{text: request.headers["Authorization"], "secret": text, "api_key": other, "qty": "1"}]
         return service.reply(rows if request.url.path.endswith("2/positions") else {"rows": 5, "list": rows, text: []})
 
     service.answer = answer
@@ -273,10 +279,10 @@ def test_no_secret_reaches_the_folder(settings, make_credentials, service, tmp_p
     result = tk.sweep(session.broker, ["acc-1", "acc-2"], path_of, into=tmp_path / "x", records="rows")
     result.retry()
     result = tk.sweep(session.broker, ["acc-2"], path_of, into=tmp_path / "y")
-    assert result.table().loc[0].tolist() == ["acc-2", "Bearer <ACCESS_TOKEN>", "<CLIENT_SECRET>", 1]
+    assert result.table().loc[0].tolist() == ["acc-2", "Bearer <ACCESS_TOKEN>", "<CLIENT_SECRET>", "<API_KEY>", 1]
     seen = [str(pa.parquet.read_table(file).to_pylist()) for file in tmp_path.rglob("*.parquet")]
     assert len(seen) >= 2
-    canaries.assert_absent("".join(seen).encode(), [text, *service.issued])
+    canaries.assert_absent("".join(seen).encode(), [text, other, *service.issued])
 
 
 def test_answers_that_are_no_rows_are_failures_of_their_keys(session, answering, tmp_path):
@@ -395,14 +401,18 @@ def test_real_accounts_are_announced_once(settings, make_credentials, answering,
 
 
 def test_a_replay_gives_the_same_table_without_a_network(settings, make_credentials, answering, tmp_path):
-    """Table, failures and display equal those of the recording, whatever the order of the answers was."""
+    """Table, failures and display equal those of the recording, whatever the order of the answers was.
+
+    No cluster is needed: `cluster` is not looked at.
+    """
     answering.answer = lambda request: answering.reply(positions(request), 404 if "acc-7" in str(request.url) else 200)
     shown = []
     for credentials, mode in ((make_credentials("broker-sandbox"), "once"), (None, "none")):
         with tk.Session(
             credentials=credentials, cassette="sweep", mode=mode, settings=settings, transport=answering
         ) as it:
-            result = tk.sweep(it.broker, reversed(KEYS), path_of, into=tmp_path / mode / "positions")
+            cluster = None if credentials else "no cluster"
+            result = tk.sweep(it.broker, reversed(KEYS), path_of, into=tmp_path / mode / "positions", cluster=cluster)
             shown.append((result.table(), result.failures(), repr(result).replace(mode, "")))
     pd.testing.assert_frame_equal(shown[0][0], shown[1][0])
     pd.testing.assert_frame_equal(shown[0][1], shown[1][1])

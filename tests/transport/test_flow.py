@@ -6,6 +6,7 @@ import threading
 import httpx
 import pytest
 from bodies import body_class
+from manual_clock import ManualClock
 
 from toolkit.core.ledger import SystemClock
 from toolkit.transport.flow import Apart, Pause, ReadAndClose, Shielded, run, run_async
@@ -143,3 +144,16 @@ def test_apart(is_async):
     assert drive(flow(), is_async=is_async) == "done"
     assert len(threads) == 2
     assert all((thread == threading.get_ident()) is not is_async for thread in threads)
+
+
+@BOTH
+def test_pause(is_async):
+    """A pause moves a clock that can be moved; by another one real time passes."""
+
+    def flow(clock):
+        started = clock.monotonic()
+        yield Pause(0.001, clock)
+        return clock.monotonic() - started
+
+    assert drive(flow(ManualClock()), is_async=is_async) == 0.001
+    assert drive(flow(SystemClock()), is_async=is_async) >= 0.00095

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import pytest
@@ -10,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
 
-import toolkit as tk
 from toolkit.core.ledger import SystemClock
-from toolkit.transport.pacing import Pace, as_rate, nap, pace_of
+from toolkit.transport.pacing import Pace, nap, pace_of
 
 
 class Caller:
@@ -77,11 +75,3 @@ def test_shared():
     assert pace_of("a", clock) is not pace_of("a", ManualClock())
     key = f"key of {__name__}"
     assert pace_of(key, SystemClock()) is pace_of(key, SystemClock())
-
-
-@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, True, "5", 10**400, 1j])
-def test_malformed(value):
-    """A rate that makes no sense is refused."""
-    with pytest.raises(tk.ConfigurationError) as caught:
-        as_rate(value)
-    assert caught.value.about == "per_second"

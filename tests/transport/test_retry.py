@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.transport.retry import may_pass, retry_after_of
+from toolkit.transport.retry import may_be_repeated, retry_after_of
 
 NOW = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 
@@ -69,11 +69,13 @@ def test_bounds(most, within, tries, elapsed, retry_after, jitter):
 
 # What may be repeated
 
+REQUEST = httpx.Request("GET", "https://service.example.com/")
+
 
 @pytest.mark.parametrize("status", [200, 202, 301, 400, 401, 403, 404, 408, 425, 429, 500, 502, 503, 504])
 def test_statuses(status):
     """429 and 503 may pass; no other status says so."""
-    assert may_pass(httpx.Response(status)) == (status in (429, 503))
+    assert may_be_repeated(REQUEST, httpx.Response(status)) == (status in (429, 503))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_statuses(status):
 )
 def test_errors(error, expected):
     """A connection that broke may work the next time; a service that takes long is not asked again."""
-    assert may_pass(getattr(httpx, error)("no")) == expected
+    assert may_be_repeated(REQUEST, getattr(httpx, error)("no")) == expected
 
 
 # Retry-After

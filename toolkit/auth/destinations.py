@@ -32,7 +32,7 @@ from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.files import private_folder, read_private, shown, write_atomically
-from toolkit.local.folders import config_folder, exported_by, user_key
+from toolkit.local.folders import SETTINGS_FILE, config_folder, exported_by, user_key
 from toolkit.local.settings import VARIABLES
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Destination(NamedTuple):
     @property
     def is_loopback(self) -> bool:
         """True if it is an address of this machine."""
-        return self.name != HEADER_PREFIX and is_loopback(Address.parse(self.text, setting="The address").origin.host)
+        return self.name != HEADER_PREFIX and is_loopback(Address.parse(self.text, setting="The address").host)
 
 
 class Change(NamedTuple):
@@ -135,16 +135,18 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     if not any(change.earlier for change in new):
         added = " and ".join(f"the {each.label}, {each.text} ({each.place_in_words})" for each in to)
         what = f"{who} have not been allowed to go to {added}."
-    # The command reads neither code nor the variables of an editor, so it is told.
-    variables = " ".join(f"{VARIABLES[each.name]}={each.text}" for each in to)
     next_step = (
         f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote it would receive "
         f"the credentials. If you trust it, run `toolkit credentials allow {shlex.quote(name)} --environment "
-        f"{environment}` in that project, with {variables} in the environment."
+        f"{environment}` in that project"
     )
+    # The command reads the settings file, but neither code nor the variables of an editor, so it is told.
+    unread = [each for each in to if not (isinstance(each.place, Path) and each.place.name == SETTINGS_FILE)]
+    variables = " ".join(f"{VARIABLES[each.name]}={each.text}" for each in unread)
+    next_step += f", with {variables} in the environment." if unread else "."
     if credentials.binding is None:
         own = " and ".join(VARIABLES[each.name] for each in to)
-        next_step += f" Addresses that you set yourself in {own}, not in files of the project, need no permission."
+        next_step += f" What you set yourself, in code or in {own}, and no file of the project, needs no permission."
     raise UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=to[0].name)
 
 

@@ -9,7 +9,7 @@ What happens to a request, in this order (function `through`, for any httpx clie
    has no end may be closed early: what was read is recorded and replayed.
 3. The recorder of the cassette (`recording.recorder`) scrubs the interaction, checks it for leaks and appends it.
 
-Open `cassette` for modes and what users can do with a cassette, `paths` for names and record modes, `format` for the
-file, `importing` for what browsers and vcrpy recorded, `cell_cassette` for `%%cassette`, and `catalog` for what looks
-at recordings from outside.
+Open `cassette` for modes and what users can do with a cassette, `format` for the file, `selection` for names, record
+modes and `%%cassette`, `importing` for what browsers and vcrpy recorded, and `catalog` for what looks at recordings
+from outside.
 """

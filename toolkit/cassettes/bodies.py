@@ -23,7 +23,6 @@ from toolkit.scrubbing.normal_form import is_text
 from toolkit.transport.errors import Advice, ReplayedReason, no_connection
 from toolkit.transport.flow import call_apart, chunks_of
 
-RECORDABLE: Final = tuple(getattr(httpx, name) for name in sorted(FAILURES))  # errors of a call without an answer
 # Media types of streams of events or of lines, which may go on for ever.
 _STREAMS: Final = frozenset(
     {
@@ -49,20 +48,13 @@ def as_recorded_response(response: httpx.Response, body: bytes, *, headers: Head
 
 
 def as_response(interaction: Interaction, request: httpx.Request, *, source: str) -> httpx.Response:
-    """Return a recorded response as if it had just arrived, with its body unread.
+    """Return a recorded response as if it had just arrived, with its body unread; or raise the recorded error.
 
-    Args:
-        interaction: the recording.
-        request: what it answers.
-        source: name of the cassette's file, for a note on the error of a request that got no response.
-
-    Raises:
-        httpx.RequestError: if the recorded request got no response; of the recorded class.
+    A note on the error names the file, `source`.
     """
     failure = interaction.failure
     if failure is not None:
-        error: type[httpx.RequestError] = getattr(httpx, failure.type)  # RecordedFailure allows no other names
-        raised = error(failure.message, request=request)  # the message stays that of the live call
+        raised = FAILURES[failure.type](failure.message, request=request)  # the message stays that of the live call
         on = f" (recorded on {interaction.recorded_at:%Y-%m-%d})" if interaction.recorded_at else ""
         raised.add_note(
             Advice(f'It was replayed from {source}{on}. To send the call again, record anew with mode="all".')
@@ -98,7 +90,7 @@ def response_of(recorded: RecordedResponse, request: httpx.Request) -> httpx.Res
 
 
 def as_failure(error: httpx.RequestError) -> RecordedFailure:
-    """Return the recorded form of an error of RECORDABLE; a transport's own class becomes its base in httpx."""
+    """Return the recorded form of an error; a transport's own class becomes its base in httpx."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in FAILURES)
     return RecordedFailure(name, str(error), no_connection(error))
 

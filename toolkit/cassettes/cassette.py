@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.paths import as_mode, find_cassette, same_name_in_project
 from toolkit.cassettes.recording import writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, finish_now, part_of, todays_scrubber
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.player import Player
+from toolkit.cassettes.selection import as_mode, find_cassette
 from toolkit.core.errors import ConfigurationError, as_instance, as_several
 from toolkit.core.ledger import EPOCH, SystemClock
 from toolkit.core.secret import Secret
@@ -120,8 +120,7 @@ class Cassette:
         finish_now(part_of(Path(os.path.realpath(self.path))))
         data = contents.read_bytes(self.path)
         if not data.strip() and self.mode == "none":
-            elsewhere = same_name_in_project(self.path, settings)
-            raise differences.missing(self.path, elsewhere=elsewhere, is_offline=is_offline())
+            raise differences.missing(self.path, settings, is_offline=is_offline())
         self.scrubber.recall(data)
         opened = contents.read(data, source=str(self.path))
         if opened.is_torn and Recorder(self.path, self.scrubber).repair():

@@ -28,8 +28,8 @@ from toolkit.cassettes.catalog.rewriting import ADDRESS, OTHER, check_rewritable
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction, is_uri
-from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
+from toolkit.cassettes.selection import find_cassette
 from toolkit.core.document import TOKEN_PATH, CredentialKind, Environment
 from toolkit.core.errors import CassetteError, ConfigurationError, SecretLeak, as_instance, as_several
 from toolkit.core.ledger import Authorization, parse_http_date
@@ -39,7 +39,6 @@ from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_text, header_value
 from toolkit.scrubbing.rules.model import Rules, as_rules
-from toolkit.scrubbing.scrubber import Scrubber
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FRAMING: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
@@ -96,17 +95,11 @@ class _Unimportable(ValueError):
 
 
 class _Entry(NamedTuple):
-    """One exchange of a file.
+    """One exchange of a file."""
 
-    Attributes:
-        uri: of the request, as written in the file; empty if the file does not say.
-        result: the exchange with its secrets, or the reason why it cannot be imported.
-        hint: a message with all that the file says, such as a list of cookies. It is searched for secrets only.
-    """
-
-    uri: str
-    result: Interaction | str
-    hint: RecordedRequest = RecordedRequest("GET", "")
+    uri: str  # of the request, as written in the file; empty if the file does not say
+    result: Interaction | str  # the exchange with its secrets, or the reason why it cannot be imported
+    hint: RecordedRequest = RecordedRequest("GET", "")  # all that the file says, to be searched for secrets only
 
 
 def import_cassette(
@@ -164,7 +157,14 @@ def import_cassette(
     items: list[Interaction] = []
     # What is not chosen or left out is looked at, too: it may name a secret that is elsewhere.
     for entry in entries:
-        result = _checked(entry, scrubber)
+        result = entry.result
+        with suppress(SecretLeak):
+            scrubber.lookup_request(entry.hint)
+        try:
+            if isinstance(result, Interaction):
+                scrub(result, scrubber)
+        except SecretLeak:
+            result = "it holds data that cannot be checked for secrets"
         if patterns and not _fits(entry.uri, patterns):
             continue
         if isinstance(result, Interaction):
@@ -214,18 +214,6 @@ def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings
         advice = "Choose another name." if replace else "Choose another name, or replace it: replace=True."
         raise CassetteError(f"{path} exists.", advice, about="name")
     return path
-
-
-def _checked(entry: _Entry, scrubber: Scrubber) -> Interaction | str:
-    """Return an exchange, or why it cannot be imported, after a scrubber has learnt of its secrets."""
-    with suppress(SecretLeak):
-        scrubber.lookup_request(entry.hint)
-    try:
-        if isinstance(entry.result, Interaction):
-            scrub(entry.result, scrubber)
-    except SecretLeak:
-        return "it holds data that cannot be checked for secrets"
-    return entry.result
 
 
 def _noted(interaction: Interaction, called: Environment | None, addresses: Iterable[str]) -> Interaction:

@@ -14,7 +14,6 @@ import httpx
 
 from toolkit.cassettes.bodies import (
     LARGE_BODY,
-    RECORDABLE,
     ObservedBody,
     as_failure,
     as_recorded_response,
@@ -22,7 +21,7 @@ from toolkit.cassettes.bodies import (
     header_list,
     response_of,
 )
-from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
+from toolkit.cassettes.format.interactions import NO_ANSWER, RECORDABLE, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError, ToolkitError, UnsafeAddress
@@ -89,26 +88,17 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
 
     1. Look up the request: as it is written, then as it would be recorded, which is scrubbed and without credentials.
     2. If a recording matches, replay it. Nothing below runs.
-    3. Otherwise wait for a free place and send the request, with credentials if the sender has any.
+    3. Otherwise wait for a free place and send the request, with credentials if the sender has any. Not sent is a
+       request with a placeholder or pseudonym of the recording as a value, or one that a replayed redirect leads to
+       another origin.
     4. Record the answer when the caller has read its body to the end. The caller gets it as it came.
-
-    Args:
-        tape: the cassette, or None to send without recording.
-        outgoing: the request and its sender.
-
-    Raises:
-        CassetteMiss: if nothing matches and the cassette does not record; shows the nearest recording.
-        CassetteBusy, CassetteError: if nothing matches, and another process records to the file or it is not writable.
-        CassetteCorrupt: if the matching item cannot be read.
-        AccessError: if the request would be sent with a placeholder or pseudonym of the recording as a value, or to
-            another origin because a replayed redirect leads there.
-        httpx.RequestError: if the service does not answer, or did not answer when this was recorded.
     """
     request, places = outgoing.request, outgoing.places
     recorder = None if tape is None else tape.recorder
     recorded = RecordedRequest("", "")
     if tape is not None:
-        body = yield Read(request)
+        sent: Any = request.stream
+        body = b"".join(sent) if isinstance(sent, httpx.ByteStream) else (yield Read(request))
         recorded = RecordedRequest(request.method, outgoing.uri(), header_list(request.headers), body)
         match = yield from _matching(tape, recorded, outgoing.identity)
         if match is not None:
@@ -124,7 +114,10 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         call.end(outgoing.clock)
         _note(outgoing, call, NO_ANSWER.status)
         if recorder is not None:
-            _record_failure(recorder, _as_sent(recorded, outgoing), call, error)
+            try:
+                _record(recorder, outgoing, recorded, call, NO_ANSWER, failure=as_failure(error))
+            except CassetteError as unrecorded:  # the caller is about to get `error`
+                warn(f"The failed {method} is not recorded. {unrecorded.what}")
         raise
     _note(outgoing, call, response.status_code)
     if response.is_stream_consumed:  # a transport for tests made it with its whole body, which the client reads again
@@ -133,7 +126,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         response = response_of(whole, request)
     record = None
     if recorder is not None:
-        record = partial(_record_answer, recorder, _as_sent(recorded, outgoing), call, response)
+        record = partial(_record_answer, recorder, outgoing, recorded, call, response)
     response.request = request
     response.stream = ObservedBody(response, partial(_end, outgoing, call), record, name=f"{method} {outgoing.path}")
     return response
@@ -162,20 +155,22 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
 def _replay(tape: Cassette, outgoing: Outgoing, match: Interaction, uri: str) -> httpx.Response:
     """Return a recorded answer, and note the call, preceded by the token request that counts as played with it."""
     TRAFFIC.played += 1
-    request, by, ledger = outgoing.request, match.authorized_by, outgoing.ledger
+    request, by, name = outgoing.request, match.authorized_by, tape.path.name
     request.extensions[TRIES] = match.tries
     request.extensions.setdefault(_REPLAYED, uri)
     token_request = None if by is None else tape.player.token_request_of(by)
-    played = [(match, outgoing.interface, outgoing.path)]
-    if token_request is not None:
-        played.insert(0, (token_request, Interface.AUTH, TOKEN_PATH))
-    if ledger is not None:
-        for each, interface, path in played:
-            sent_at, method, status = each.recorded_at or EPOCH, each.request.method, each.response.status
-            ledger.add(Call(sent_at, interface, method, path, status, each.elapsed, each.authorized_by, each.tries))
-    response = as_response(match, request, source=tape.path.name)
-    source_of(response).replayed_from = tape.path.name
+    if outgoing.ledger is not None:
+        if token_request is not None:
+            outgoing.ledger.add(_call_of(token_request, Interface.AUTH, TOKEN_PATH))
+        outgoing.ledger.add(_call_of(match, outgoing.interface, outgoing.path))
+    response = as_response(match, request, source=name)
+    source_of(response).replayed_from = name
     return response
+
+
+def _call_of(played: Interaction, interface: str, path: str) -> Call:
+    sent_at, method, status = played.recorded_at or EPOCH, played.request.method, played.response.status
+    return Call(sent_at, interface, method, path, status, played.elapsed, played.authorized_by, played.tries)
 
 
 def _in_place(outgoing: Outgoing, places: Places, call: Call) -> Flow[httpx.Response]:
@@ -191,7 +186,6 @@ def _in_place(outgoing: Outgoing, places: Places, call: Call) -> Flow[httpx.Resp
 
 
 def _note(outgoing: Outgoing, call: Call, status: int) -> None:
-    """Note that a call was answered, or failed."""
     call.status = status
     outgoing.request.extensions[TRIES] = call.tries
     if outgoing.ledger is not None:
@@ -199,7 +193,6 @@ def _note(outgoing: Outgoing, call: Call, status: int) -> None:
 
 
 def _end(outgoing: Outgoing, call: Call) -> None:
-    """Note that the body of a call has ended."""
     call.end(outgoing.clock)
     if outgoing.places is not None:
         outgoing.places.leave()
@@ -222,14 +215,10 @@ def _refuse_replayed_redirect(first: str, uri: str, tape: Cassette) -> None:
         )
 
 
-def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
-    """Return the request as it is recorded: with placeholders where the credentials went."""
-    return recorded._replace(headers=(*recorded.headers, *outgoing.placeholders()))
-
-
 def _record_answer(
     recorder: Recorder,
-    sent: RecordedRequest,
+    outgoing: Outgoing,
+    recorded: RecordedRequest,
     call: Call,
     response: httpx.Response,
     body: bytes,
@@ -239,7 +228,7 @@ def _record_answer(
     received = header_list(response.headers) if headers is None else headers
     answer = as_recorded_response(response, body, headers=received)
     try:
-        _record(recorder, sent, answer, call, ended_early=headers is not None)
+        _record(recorder, outgoing, recorded, call, answer, ended_early=headers is not None)
     except CassetteError as error:
         error.response = response_of(answer, response.request)  # the caller never gets the original
         with suppress(httpx.DecodingError):
@@ -247,16 +236,17 @@ def _record_answer(
         raise
 
 
-def _record_failure(recorder: Recorder, sent: RecordedRequest, call: Call, error: httpx.RequestError) -> None:
-    try:
-        _record(recorder, sent, NO_ANSWER, call, failure=as_failure(error))
-    except CassetteError as unrecorded:  # the caller is about to get `error`
-        warn(f"The failed {sent.method} is not recorded. {unrecorded.what}")
-
-
-def _record(recorder: Recorder, sent: RecordedRequest, response: RecordedResponse, call: Call, **noted: Any) -> None:
-    """Record an interaction, with a CassetteError, which can carry the answer, in place of any other error."""
+def _record(
+    recorder: Recorder,
+    outgoing: Outgoing,
+    recorded: RecordedRequest,
+    call: Call,
+    response: RecordedResponse,
+    **noted: Any,
+) -> None:
+    """Record a call, with a CassetteError, which can carry the answer, in place of any other error."""
     by, elapsed = call.authorized_by, call.elapsed
+    sent = recorded._replace(headers=(*recorded.headers, *outgoing.placeholders()))
     try:
         recorder.append(Interaction(sent, response, call.sent_at, elapsed, by, tries=call.tries, **noted))
     except CassetteError:

@@ -32,12 +32,11 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli import terminal
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment, Interface
 from toolkit.core.errors import ConfigurationError, ToolkitError, as_choice
-from toolkit.core.ledger import advice_for
 from toolkit.core.secret import Secret
 from toolkit.local.files import expanded, read_text
 from toolkit.local.settings import Settings
 from toolkit.session.session import Session
-from toolkit.transport.errors import as_toolkit_error
+from toolkit.transport.errors import as_toolkit_error, status_error
 
 _KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}
 # RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.
@@ -152,21 +151,24 @@ def list_(
 
 @app.command("test", epilog=terminal.examples("toolkit credentials test fund --environment broker-live"))
 def try_(
-    environment: terminal.EnvironmentOption,
     name: Annotated[
         str | None, typer.Argument(help="Name of the profile; by default the only one, or `default`.")
     ] = None,
+    environment: terminal.OptionalEnvironment = None,
 ) -> None:
     """Call each interface once, live, and say what works.
 
-    The calls only read, and no body is shown. The exit status is 1 if an interface refuses, fails or is unreachable, or
-    if nothing was called. An interface whose address is not set is not called, and does not count as a failure.
+    The environment is needed only if several have such a profile. The calls only read, and no body is shown. The exit
+    status is 1 if an interface refuses, fails or is unreachable, or if nothing was called. An interface whose address
+    is not set is not called, and does not count as a failure.
     """
     terminal.check_online("nothing is sent")
-    with Session(environment, name, settings=Settings.load(), token_store=MemoryTokenStore()) as session:
+    settings = Settings.load()
+    environment = environment or _only_environment(name, settings)
+    with Session(environment, name, settings=settings, token_store=MemoryTokenStore()) as session:
         terminal.say(repr(session))
         results = list(_probes(session))
-        caller, settings = session.credentials, session.settings
+        caller = session.credentials
     rows = [(each.interface, each.call, each.status or "", Text(each.meaning, _colour_of(each))) for each in results]
     terminal.print_table(("interface", "call", "status", "meaning"), rows)
     steps = [each.next_step for each in results]
@@ -220,6 +222,16 @@ def remove(
     terminal.confirm(f"Remove the profile {name} for {environment}?", yes=yes)
     remove_credentials(name, environment)
     terminal.say(f"Removed {name} for {environment}.")
+
+
+def _only_environment(name: str | None, settings: Settings) -> Environment:
+    """Return the environment that has a profile of this name, or any profile; otherwise raise an error."""
+    found = dict.fromkeys(each.environment for each in survey(settings, None) if name in (None, each.name))
+    if len(found) != 1:
+        what = f"{len(found) or 'No'} environments have such a profile."
+        next_step = "`toolkit credentials list` shows all profiles; --environment chooses among several."
+        raise ConfigurationError(what, next_step, about="environment")
+    return next(iter(found))
 
 
 def _form(scope: str | None, fields: Iterable[str]) -> str | None:
@@ -314,7 +326,7 @@ def _called(session: Session, interface: Interface, path: str) -> _Probe:
         meaning = "reached, and not refused; the service's document shows nothing to call there"
         return _Probe(interface, call, True, meaning, status=status)
     meaning = "refused: these credentials are not accepted" if is_refusal else "an error, which is not a refusal"
-    return _Probe(interface, call, False, meaning, advice_for(status), status)
+    return _Probe(interface, call, False, meaning, status_error(response).next_step, status)
 
 
 def _colour_of(result: _Probe) -> str:

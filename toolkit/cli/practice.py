@@ -16,7 +16,7 @@ import typer
 from toolkit.auth.profiles.fields import DEFAULT, REQUIRED, decompose, variable
 from toolkit.cli import terminal
 from toolkit.core.errors import as_choice
-from toolkit.core.text import toml_string
+from toolkit.local.files import toml_string
 from toolkit.local.settings import VARIABLES
 
 if TYPE_CHECKING:

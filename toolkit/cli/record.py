@@ -12,8 +12,8 @@ import httpx
 import typer
 
 from toolkit.cassettes.catalog.facts import SUFFIXES
-from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import part_of
+from toolkit.cassettes.selection import find_cassette
 from toolkit.cli import terminal
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import CassetteError, TabulationError, ToolkitError, as_choice
@@ -77,7 +77,7 @@ def record(
             if not paths:
                 terminal.print_frame("Accounts", session.accounts(), rows=5)
             for path in paths or ():
-                _print_answers(path, _read(session, path, interface, all_pages=all_pages), all_pages=all_pages)
+                _make_call(session, path, interface, all_pages=all_pages)
             terminal.print_calls(session)
     except ToolkitError as error:
         raise _without_recording(error, session, before) from None
@@ -120,15 +120,12 @@ def _without_recording(error: ToolkitError, session: Session | None, before: byt
     return error.reworded(error.what, f"{error.next_step} Nothing was recorded.")
 
 
-def _read(session: Session, path: str, interface: str | None, *, all_pages: bool) -> list[httpx.Response]:
-    """Return the answers to a call: one, or one for each page."""
-    client: httpx.Client = getattr(session, interface or session.environment.rules.accounts[0])
-    return list(Pages(client, path, only_first=not all_pages))
-
-
-def _print_answers(path: str, answers: list[httpx.Response], *, all_pages: bool) -> None:
+def _make_call(session: Session, path: str, interface: str | None, *, all_pages: bool) -> None:
+    """Make a call and print its answer, or that of each page."""
     from toolkit.tables.tabulation import tabulate
 
+    client: httpx.Client = getattr(session, interface or session.environment.rules.accounts[0])
+    answers = list(Pages(client, path, only_first=not all_pages))
     title = f"GET {excerpt(path, 80)}"
     try:
         with warnings.catch_warnings(action="ignore"):  # about more pages, of which the line below tells

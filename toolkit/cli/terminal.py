@@ -183,9 +183,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     for at, column in enumerate(columns):
         is_number = rows and all(isinstance(row[at], int | float) for row in rows)
         table.add_column(excerpt(column, _LONGEST_CELL), overflow="fold", justify="right" if is_number else "left")
+        table.columns[at].no_wrap = column == "name"
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(_cell_text(cell)) for cell in row))
-    console().print(table)
+    printer = console()
+    if "name" in columns:  # it is copied into the next command, so it stays whole, even beyond the terminal
+        printer.width = max(printer.width, 60 + max((len(str(row[columns.index("name")])) for row in rows), default=0))
+    printer.print(table)
 
 
 def print_rows(rows: list[dict[str, Any]], columns: Sequence[str], *, as_json: bool, empty: str = "") -> None:

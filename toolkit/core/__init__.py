@@ -9,5 +9,6 @@
 - `tracebacks` keeps credentials out of tracebacks, which can show the local variables of every frame, and finds the
   user's code: the line that a warning points at, and the IPython shell.
 - `addresses` checks a URL before credentials may be sent to it.
-- `ledger` holds time and history: the clocks, when calls were made, and how they were authorized.
+- `ledger` holds time and history: the clocks, when calls were made and how they were authorized, and where a response
+  came from.
 """

@@ -29,32 +29,23 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Origin(NamedTuple):
-    """Scheme, host and port of a URL (RFC 6454), in lower case, with the default port filled in."""
-
-    scheme: str
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port == _DEFAULT_PORTS.get(self.scheme) else f":{self.port}"
-        return f"{self.scheme}://{host}{port}"
-
-
 class Address(NamedTuple):
     """A configured address: an origin and possibly a path prefix.
 
     Attributes:
-        origin: scheme, host and port.
+        scheme, host, port: the origin (RFC 6454), in lower case, with the default port filled in.
         prefix: path that comes before the paths of the document, without a trailing slash; often empty.
     """
 
-    origin: Origin
+    scheme: str
+    host: str
+    port: int
     prefix: str
 
     def __str__(self) -> str:
-        return f"{self.origin}{self.prefix}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == _DEFAULT_PORTS.get(self.scheme) else f":{self.port}"
+        return f"{self.scheme}://{host}{port}{self.prefix}"
 
     @classmethod
     @frameless
@@ -92,8 +83,7 @@ class Address(NamedTuple):
         if parts.scheme == "http" and not is_loopback(host):
             what = f"{setting} is plain http to another machine{shown}"
             raise UnsafeAddress(what, "Use https: others on the network can read the credentials.", about=about)
-        origin = Origin(parts.scheme, host, port or _DEFAULT_PORTS[parts.scheme])
-        return cls(origin, parts.path.rstrip("/"))
+        return cls(parts.scheme, host, port or _DEFAULT_PORTS[parts.scheme], parts.path.rstrip("/"))
 
 
 def _is_host(host: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from toolkit.core.errors import as_choice
@@ -95,7 +94,7 @@ def _access(holder: str, *, is_real: bool, **addresses: str) -> Access:
     is_partner = "broker" in addresses
     return Access(
         holder=holder,
-        addresses=MappingProxyType({Interface(name): address for name, address in addresses.items()}),
+        addresses={Interface(name): address for name, address in addresses.items()},
         credentials=frozenset(
             {CredentialKind.CLIENT_SECRET, CredentialKind.CLIENT_KEY} if is_partner else {CredentialKind.KEY_PAIR}
         ),
@@ -105,33 +104,24 @@ def _access(holder: str, *, is_real: bool, **addresses: str) -> Access:
 
 
 # Section 1, rules 1 to 4. The document does not say which flow market data uses; it is taken to be the caller's own.
-ACCESS: Final[Mapping[Environment, Access]] = MappingProxyType(
-    {
-        Environment.LIVE: _access("live account", is_real=True, trading="trading_live", market_data="market_data"),
-        Environment.PAPER: _access("paper account", is_real=False, trading="trading_paper", market_data="market_data"),
-        Environment.BROKER_LIVE: _access(
-            "live broker partner", is_real=True, broker="broker", market_data="market_data", auth="auth"
-        ),
-        Environment.BROKER_SANDBOX: _access(
-            "sandbox broker partner",
-            is_real=False,
-            broker="broker_sandbox",
-            market_data="market_data_sandbox",
-            auth="auth_sandbox",
-        ),
-    }
-)
+ACCESS: Final[Mapping[Environment, Access]] = {
+    Environment.LIVE: _access("live account", is_real=True, trading="trading_live", market_data="market_data"),
+    Environment.PAPER: _access("paper account", is_real=False, trading="trading_paper", market_data="market_data"),
+    Environment.BROKER_LIVE: _access(
+        "live broker partner", is_real=True, broker="broker", market_data="market_data", auth="auth"
+    ),
+    Environment.BROKER_SANDBOX: _access(
+        "sandbox broker partner",
+        is_real=False,
+        broker="broker_sandbox",
+        market_data="market_data_sandbox",
+        auth="auth_sandbox",
+    ),
+}
 
 # The placeholders at the top of the document, in its order and without `_url`.
-ADDRESS_NAMES: Final = (
-    "trading_live",
-    "trading_paper",
-    "market_data",
-    "market_data_sandbox",
-    "broker",
-    "broker_sandbox",
-    "auth",
-    "auth_sandbox",
+ADDRESS_NAMES: Final = tuple(
+    dict.fromkeys(each.addresses[name] for name in Interface for each in ACCESS.values() if name in each.addresses)
 )
 
 

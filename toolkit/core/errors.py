@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from toolkit.core.secret import Secret
 from toolkit.core.text import excerpt, masked, nearest, printable
 
 if TYPE_CHECKING:
@@ -256,11 +255,6 @@ def as_several(value: object, kind: Any, *, about: str, example: str) -> tuple[A
     is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
     values = tuple(cast("Iterable[Any]", value)) if is_list else (value,)
     return tuple(as_instance(each, kind, about=about, example=example, expected="texts") for each in values)
-
-
-def as_secrets(value: object, *, about: str) -> tuple[Secret, ...]:
-    """Return one secret or several, as texts or as Secrets, as a tuple."""
-    return tuple(map(Secret, as_several(value, str | Secret, about=about, example='os.environ["MY_SECRET"]')))
 
 
 def as_count(value: object, *, about: str, least: int = 0, most: float = _LARGEST) -> int:

@@ -2,7 +2,7 @@
 
 The source of time is passed in as a `Clock`. The tables of calls and tokens are made from a `Ledger`. A recording keeps
 the same facts beside each interaction, so that a replay gives the same tables. A response knows where it came from and
-which call it answers, and its error says so if it has an error status.
+which call it answers.
 """
 
 from __future__ import annotations
@@ -11,32 +11,22 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, Protocol
 
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ServiceError, wrong_type
-from toolkit.core.text import excerpt, printable
+from toolkit.core.errors import wrong_type
 
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording without a time of its own
 TRIES: Final = "toolkit.tries"  # extension of a request that was sent or replayed: how often it was sent
 _SOURCE: Final = "toolkit.source"  # extension of a response: its `ResponseSource`
 _MOST: Final = 10**9  # a larger number is not a count, and may be too long to print
-_MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
-_UNAUTHORIZED: Final = 401
-# Advice for a status, or for a class of statuses (RFC 9110, section 15; for 429 RFC 6585, section 4).
-_ADVICE: Final = {
-    _UNAUTHORIZED: "It did not accept the credentials: check them, and that they belong to this environment.",
-    403: "The credentials are valid, but do not allow this: ask the service for permission.",
-    404: "Nothing was found at this address: check the path, and the address in the settings.",
-    429: "It asks for fewer requests: wait before trying again.",
-    3: "It redirects to another address, which is not followed: check the address in the settings.",
-    4: "Change the request; `response.text` may say more.",
-    5: "The service has a problem: try again later.",
-}
+# How many calls went over the network, and how many a cassette answered. Threads may lose an increment, but not all.
+TRAFFIC: Final = SimpleNamespace(sent=0, played=0)
 
 
 class Clock(Protocol):
-    """The toolkit's source of time. A clock may also have a method `sleep(seconds)`, see `sleep`."""
+    """The toolkit's source of time. A clock may also have a method `sleep(seconds)`, which then makes every pause."""
 
     def now(self) -> datetime:
         """Return the present instant, aware and in UTC."""
@@ -63,21 +53,6 @@ def as_clock(clock: Any) -> Clock:
     if isinstance(clock, type) or not all(callable(getattr(clock, name, None)) for name in ("now", "monotonic")):
         raise wrong_type("clock", "an object with the methods now and monotonic", clock, "Leave it out.")
     return clock  # type: ignore[no-any-return]
-
-
-def sleep(clock: Clock, seconds: float) -> None:
-    """Pause this thread, or call the clock's own `sleep` method if it has one."""
-    getattr(clock, "sleep", time.sleep)(seconds)
-
-
-async def sleep_async(clock: Clock, seconds: float) -> None:
-    """Pause this task, or call the clock's own `sleep` method if it has one."""
-    if hasattr(clock, "sleep"):
-        clock.sleep(seconds)
-    else:
-        import asyncio
-
-        await asyncio.sleep(seconds)
 
 
 def instant_text(instant: datetime) -> str:
@@ -225,16 +200,6 @@ class Ledger:
         return max((call.ended_at for call in list(self._calls)), default=None)
 
 
-class Traffic:
-    """Counts that only grow. Concurrent threads may lose an increment, but not all of them."""
-
-    sent: int = 0  # calls that went over the network
-    played: int = 0  # calls that a cassette answered
-
-
-TRAFFIC: Final = Traffic()
-
-
 @dataclass(slots=True)
 class ResponseSource:
     """Where a response came from. It is an extension of the response, which pickling drops.
@@ -257,40 +222,3 @@ def source_of(response: Any) -> ResponseSource:
         return ResponseSource()
     source: ResponseSource = extensions.setdefault(_SOURCE, ResponseSource())
     return source
-
-
-def advice_for(status: int) -> str:
-    """Return what to do about an error status."""
-    return _ADVICE.get(status) or _ADVICE[min(status // 100, 5)]
-
-
-def refuse_error_status(response: Any) -> None:
-    """Check that a response has the status of a success.
-
-    Raises:
-        ServiceError: if it has an error status or is a redirect.
-    """
-    status = getattr(response, "status_code", 200)
-    if status < 300:
-        return
-    call, file, next_step = excerpt(source_of(response).call), source_of(response).replayed_from, advice_for(status)
-    who = "The service" if not file else f"Replayed from {file}: the service"
-    if file:
-        again = 'Nothing was sent. To send it again, record with mode="all", or delete the file first.'
-        next_step = again if status == _UNAUTHORIZED else f"{again} {next_step}"
-    what = f"{who} answered {f'{call} ' if call else ''}with status {status}."
-    raise ServiceError(what, next_step, status=status, response=response)
-
-
-def message_of(response: Any, scrub: Callable[[str], str]) -> str:
-    """Return the message of an error answer from one of the usual fields, such as RFC 9457's `detail`, or "".
-
-    It is shortened and safe to print; `scrub` removes secrets from it.
-    """
-    try:
-        body = response.json()
-    except (ValueError, RecursionError):
-        return ""
-    texts = [body.get(name) for name in _MESSAGE_FIELDS] if isinstance(body, dict) else []
-    message = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-    return excerpt(scrub(printable(message)))

@@ -7,10 +7,9 @@ also mask what `HELD` has: every Secret that the user's own code made.
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, Final, NoReturn, final
 
 MASK = "**********"
@@ -86,38 +85,38 @@ class Secret:
 
 
 class Register:
-    """Secrets in the order in which they became known, each with its kind, shared between threads; none is removed."""
+    """Secrets in the order in which they became known, each with its kind, shared between threads; none is removed.
+
+    There is no lock, which a finalizer could meet, or a forked child find taken: a secret is added in one step.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # reentrant: a finalizer may run inside, and add or read
-        self._entries: list[tuple[str, Secret]] = []
         self._kinds: dict[Secret, str] = {}
         self._with_first: Callable[[], None] | None = None  # called with the first secret
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._kinds)
 
     def __contains__(self, secret: object) -> bool:
         return secret in self._kinds
 
     def add(self, kind: str, secret: Secret) -> None:
         """Add a secret of a kind such as "ACCESS_TOKEN"; an empty secret and one that is known already are ignored."""
-        self.add_all([(kind, secret)])
+        is_first = not self._kinds
+        if secret:
+            self._kinds.setdefault(secret, kind)
+        if is_first and self._kinds and self._with_first is not None:
+            self._with_first()
 
     def add_all(self, secrets: Iterable[tuple[str, Secret]]) -> None:
         """Add several secrets, each with its kind."""
-        with self._lock:
-            count = len(self._entries)
-            for kind, secret in secrets:
-                if secret and secret not in self._kinds:
-                    self._kinds[secret] = kind
-                    self._entries.append((kind, secret))
-        if not count and self._entries and self._with_first is not None:
-            self._with_first()
+        for kind, secret in secrets:
+            self.add(kind, secret)
 
     def since(self, count: int) -> list[tuple[str, Secret]]:
         """Return the kind and secret of each entry after the first `count`."""
-        return self._entries[count:]
+        entries = self._kinds.copy()  # in one step, while other threads add
+        return [(kind, secret) for secret, kind in islice(entries.items(), count, None)]
 
     def kind_of(self, secret: Secret) -> str | None:
         """Return the kind of a secret, or None if it is not known."""
@@ -126,11 +125,9 @@ class Register:
     def with_first(self, call: Callable[[], None]) -> None:
         """Call a function as soon as there is a secret."""
         self._with_first = call
-        if self._entries:
+        if self._kinds:
             call()
 
 
 REGISTER: Final = Register()
-if hasattr(os, "register_at_fork"):  # another thread may have held the lock, which nobody would release in the child
-    os.register_at_fork(after_in_child=lambda: setattr(REGISTER, "_lock", threading.RLock()))
 HELD: Final[dict[Secret, None]] = {}  # in the order in which they were made; never removed

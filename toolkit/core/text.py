@@ -10,12 +10,10 @@ classes: styles are set on the elements, and colours come from the theme's varia
 from __future__ import annotations
 
 import html
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import AnyStr, Final, Literal
 
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET
@@ -62,10 +60,6 @@ def excerpt(text: str, limit: int = 200) -> str:
 def as_html(text: str) -> str:
     """Return HTML that shows the text literally, in an element or an attribute."""
     return html.escape(printable(text), quote=True)
-
-
-REAL_ACCOUNT: Final = "real account"
-PRACTICE: Final = "practice"  # in place of the above: a practice service answers
 
 
 def count_text(number: int, noun: str) -> str:
@@ -161,16 +155,8 @@ def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Ma
             done = match.end()
 
 
-def annotation(
-    level: Literal["error", "warning", "notice"],
-    message: str,
-    *,
-    file: str | None = None,
-    line: int | None = None,
-    title: str = "",
-) -> str:
-    """Return the line in a job's log with which GitHub annotates a file, or the whole run if `file` is None."""
-    properties = {"file": file, "line": line, "title": title}
+def annotation(level: Literal["error", "warning", "notice"], message: str, **properties: str | int | None) -> str:
+    """Return the line in a job's log with which GitHub annotates a `file` and `line`, or the whole run without them."""
     pairs = ",".join(f"{name}={_escaped(str(value), ':,')}" for name, value in properties.items() if value)
     return f"::{level}{f' {pairs}' if pairs else ''}::{_escaped(message)}"
 
@@ -179,19 +165,3 @@ def _escaped(text: str, more: str = "") -> str:
     for sign in f"%\n{more}":
         text = printable(text).replace(sign, f"%{ord(sign):02X}")
     return text
-
-
-def workspace_path(path: Path, workspace: Path) -> str:
-    """Return a path as annotations need it: relative to the folder of the checkout if it is inside, with slashes."""
-    file, folder = path.resolve(), workspace.resolve()
-    return (file.relative_to(folder) if file.is_relative_to(folder) else path).as_posix()
-
-
-def source_lines(notebook: str) -> list[int]:
-    """Return the line, from 1, on which each cell's source starts in a notebook file as Jupyter writes it, else []."""
-    return [number for number, line in enumerate(notebook.split("\n"), 1) if line.startswith('   "source":')]
-
-
-def toml_string(text: str) -> str:
-    """Return a TOML basic string. JSON writes the same, except for DEL, which TOML wants escaped."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

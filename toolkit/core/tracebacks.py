@@ -5,7 +5,6 @@ reads credentials the credentials, and in httpx, httpcore and h11 the authorized
 
 - `frameless` is for public functions and constructors that take secrets: their errors show none of our frames.
 - `attempt` is for calls of other libraries with secrets: their errors are replaced by ours.
-- `without_frames` is for errors of a transport, which keep their types, messages and chain.
 
 A warning points at the nearest line of the user's code (`warn`), whose IPython shell and names are found here too.
 """
@@ -17,7 +16,7 @@ import warnings
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from functools import wraps
-from traceback import walk_stack, walk_tb
+from traceback import walk_tb
 from types import FrameType
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -65,22 +64,6 @@ def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError
     with suppress(Exception):
         return call()
     raise otherwise()
-
-
-def without_frames(error: BaseException) -> None:
-    """Remove the tracebacks and requests of an error that a transport raised, and of all errors linked to it.
-
-    Types, messages, notes and the chain stay. An error that the caller was already handling keeps its traceback. Below
-    authorization a request holds credentials; an httpx client sets its own in its place. Call this where the error is
-    caught.
-    """
-    above = {frame for frame, _ in walk_stack(error.__traceback__.tb_frame.f_back)} if error.__traceback__ else set()
-    for linked in causes(error, above):
-        linked.with_traceback(None)  # assigning __traceback__ fails for frozen dataclasses
-        for holder in (linked, vars(linked).get("response")):
-            # The property `request` raises while it is unset.
-            if getattr(holder, "_request", None) is not None:
-                holder._request = None  # type: ignore[union-attr] # noqa: SLF001
 
 
 def causes(error: BaseException, above: Container[FrameType] = ()) -> Iterator[BaseException]:

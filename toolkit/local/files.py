@@ -9,6 +9,7 @@ a link in place of the file: a project that was cloned, or another user of the f
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
@@ -137,6 +138,16 @@ def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
     raise ConfigurationError(f"{what} is not valid TOML{place[0] if place else ''}.", next_step)
 
 
+def toml_string(text: str) -> str:
+    """Return a TOML basic string. JSON writes the same, except for DEL, which TOML wants escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def source_lines(notebook: str) -> list[int]:
+    """Return the line, from 1, on which each cell's source starts in a notebook file as Jupyter writes it, else []."""
+    return [number for number, line in enumerate(notebook.split("\n"), 1) if line.startswith('   "source":')]
+
+
 def read_private(file: Path, limit: int) -> bytes | None:
     """Return the content of a private file, or None if it is missing, unreadable or larger than `limit` bytes.
 
@@ -237,6 +248,12 @@ def lies_in(path: Path, folder: Path) -> bool:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, ValueError, RuntimeError):  # a loop of links; a null character
         return False
+
+
+def workspace_path(path: Path, workspace: Path) -> str:
+    """Return a path as annotations need it: relative to the folder of the checkout if it is inside, with slashes."""
+    file, folder = path.resolve(), workspace.resolve()
+    return (file.relative_to(folder) if file.is_relative_to(folder) else path).as_posix()
 
 
 def shown(path: Path) -> str:

@@ -35,7 +35,7 @@ class FileLock:
         """Release the lock, from any thread; a second call does nothing."""
         with suppress(IndexError, OSError):
             descriptor = self._descriptors.pop()  # atomic, so that only one of two threads closes it
-            with suppress(OSError):
+            with suppress(OSError, ImportError):  # which an exiting interpreter may raise
                 # Before closing: a child forked just now has a copy of the descriptor, which would keep the lock.
                 _flock(descriptor, takes=False)
             os.close(descriptor)

@@ -7,10 +7,11 @@ import sys
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, Final, Generic, SupportsIndex, TypeVar
 
 from toolkit.core.errors import as_count, wrong_type
-from toolkit.core.ledger import TRAFFIC, Traffic
+from toolkit.core.ledger import TRAFFIC
 from toolkit.core.text import printable
 from toolkit.core.tracebacks import shell
 from toolkit.local.settings import is_offline
@@ -73,7 +74,7 @@ class Loop(Generic[Item]):
 
 @contextmanager
 def progress_bar(
-    label: str, total: int | None, *, seconds: Callable[[], float] = time.monotonic, traffic: Traffic = TRAFFIC
+    label: str, total: int | None, *, seconds: Callable[[], float] = time.monotonic, traffic: SimpleNamespace = TRAFFIC
 ) -> Iterator[Callable[..., None]]:
     """Provide the function `show(done, note="")`, which shows how far something is, twice a second."""
     started = shown_at = seconds()

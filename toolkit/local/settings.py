@@ -248,7 +248,7 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
         names += _AUTHORITY_VARIABLES
     elif verify is True and settings.place_of("verify") == VARIABLES["verify"]:
         names.append(VARIABLES["verify"])
-    hosts = (_parse(name, text).origin.host for name, text in settings.addresses.items())
+    hosts = (_parse(name, text).host for name, text in settings.addresses.items())
     if needs_proxy and not all(map(is_loopback, hosts)):
         names += _PROXY_VARIABLES
     names = [name for name in names if os.environ.get(name) or os.environ.get(name.lower())]

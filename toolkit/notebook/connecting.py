@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolkit.auth.credentials import Credentials, ask_secret, can_ask
 from toolkit.auth.profiles.saving import is_over
-from toolkit.cassettes.paths import find_cassette
+from toolkit.cassettes.selection import find_cassette
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import (
     CassetteError,

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 from weakref import WeakKeyDictionary
 
-from toolkit.cassettes import cell_cassette
+from toolkit.cassettes import selection
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.paths import MODES
+from toolkit.cassettes.selection import MODES
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import count_text, printable
 from toolkit.notebook.masking import Masking
@@ -60,11 +60,11 @@ class Magics:
             arguments = self._arguments.parse_args(shlex.split(line))
         except ValueError as error:
             raise ConfigurationError(f"%%cassette: {error}.", _USAGE, about="cassette") from None
-        present = cell_cassette.current()
+        present = selection.current()
         if present is not None:
             what = f"%%cassette: this cell already has the cassette {present.path.name}."
             raise ConfigurationError(what, "Use one %%cassette line per cell.", about="cassette")
-        cell_cassette.put_in_place(Cassette(arguments.name, arguments.mode))
+        selection.put_in_place(Cassette(arguments.name, arguments.mode))
         self._owner = self._latest
         self._counts_before = {own: _counts(own) for _, own in self._own_cassettes()}
 
@@ -79,9 +79,9 @@ class Magics:
         if owner is not None and cell is not None and cell.raw_cell != owner.raw_cell:
             return  # it ran within the cell that has the cassette
         self._owner = None
-        cassette = cell_cassette.current()
+        cassette = selection.current()
         try:
-            cell_cassette.take_away(well=result is not None and bool(result.success))
+            selection.take_away(well=result is not None and bool(result.success))
         finally:
             before, self._counts_before = self._counts_before, None
             if cassette is not None and before is not None:

@@ -14,7 +14,7 @@ from IPython.display import display as show
 
 from toolkit.auth.credentials import Credentials, can_ask
 from toolkit.auth.profiles.saving import is_over
-from toolkit.cassettes.paths import find_cassette
+from toolkit.cassettes.selection import find_cassette
 from toolkit.core import tracebacks
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError

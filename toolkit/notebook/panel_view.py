@@ -19,8 +19,6 @@ from toolkit.auth.tokens.token import Token
 from toolkit.core.document import Environment, Interface
 from toolkit.core.ledger import instant_text
 from toolkit.core.text import (
-    PRACTICE,
-    REAL_ACCOUNT,
     as_html,
     badge,
     card,
@@ -30,7 +28,7 @@ from toolkit.core.text import (
     printable,
 )
 from toolkit.notebook.connecting import Connection, Mode, Problem
-from toolkit.session.card import CLOSED, caller_text, no_token_text, remaining_text
+from toolkit.session.card import CLOSED, PRACTICE, REAL_ACCOUNT, caller_text, no_token_text, remaining_text
 
 SHOWN: Final = 5  # calls in the table
 _HERE: Final = Path(__file__)

@@ -29,6 +29,10 @@ _ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, s
 _GZIP: Final = zlib.MAX_WBITS | 16
 
 
+class TooLarge(SecretLeak):
+    """Compressed data would fill the memory."""
+
+
 class Broken(Exception):
     """The data is malformed or cut short."""
 
@@ -72,14 +76,14 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
         packed: size of the compressed data in bytes, which decides the limit.
 
     Raises:
-        SecretLeak: if they exceed the limit.
+        TooLarge: if they exceed the limit.
     """
     limit = min(_LARGEST_BODY, max(_ALWAYS_ALLOWED, packed * _LARGEST_RATIO))
     parts, size = [], 0
     for chunk in chunks:
         size += len(chunk)
         if size > limit:
-            raise SecretLeak(
+            raise TooLarge(
                 f"A compressed body has more than {limit >> 20} MiB when decompressed, too much to check for secrets; "
                 "nothing was written.",
                 f"{AFTER_THE_CALL} ask for less at a time, or make it without a cassette.",

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, Self
 from urllib.parse import quote
 
-from toolkit.core.errors import SecretLeak, as_secrets
+from toolkit.core.errors import SecretLeak, as_several
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import AFTER_THE_CALL, DecodingBudget
@@ -75,7 +75,8 @@ class KnownSecrets:
 
     def add_texts(self, secrets: str | Secret | Iterable[str | Secret]) -> None:
         """Add secrets that the user names: one text or several."""
-        self.add_all([("SECRET", secret) for secret in as_secrets(secrets, about="secrets")])
+        named = as_several(secrets, str | Secret, about="secrets", example='os.environ["MY_SECRET"]')
+        self.add_all([("SECRET", Secret(each)) for each in named])
 
     def add_stand_ins(self, stand_ins: Iterable[tuple[Secret, str]]) -> None:
         """Add values that the user's rules find, each with what stands for it, for this object alone."""

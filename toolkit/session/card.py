@@ -7,28 +7,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import Token
-from toolkit.cassettes.cell_cassette import source_text
 from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.ledger import Ledger
-from toolkit.core.text import (
-    PRACTICE,
-    REAL_ACCOUNT,
-    as_html,
-    badge,
-    card,
-    code,
-    count_text,
-    instant_words,
-    minutes_text,
-)
+from toolkit.core.text import as_html, badge, card, code, count_text, instant_words, minutes_text
 from toolkit.core.tracebacks import name_of
 
 if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
     from toolkit.session.session import BaseSession
 
     AnySession = BaseSession[Any]
 
 CLOSED: Final = "closed"
+REAL_ACCOUNT: Final = "real account"
+PRACTICE: Final = "practice"  # in place of the above: a practice service answers
 
 
 def caller_text(environment: Environment, credentials: Credentials | None) -> str:
@@ -58,6 +50,24 @@ def session_html(session: AnySession, ledger: Ledger) -> str:
     if session.is_closed:
         badges.append(badge(CLOSED))
     return card(f"{type(session).__name__} {environment}", badges, rows)
+
+
+def kind_text(cassette: Cassette | None) -> str:
+    """Return where answers come from: `live calls`, or what the cassette in use says."""
+    return "live calls" if cassette is None else cassette.source
+
+
+def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
+    """Return where answers come from, and when they were received.
+
+    Args:
+        cassette: the cassette in use, or None for live calls.
+        ended: when the last call ended, or None before the first call. Live answers are dated by it, because
+            a saved display must not depend on the day on which it is shown.
+    """
+    if cassette is not None and (cassette.replays or not cassette.records):
+        return kind_text(cassette)
+    return kind_text(cassette) + (f", as of {instant_words(ended)}" if ended else ", no call yet")
 
 
 def remaining_text(token: Token, number: int | None, now: datetime) -> str:

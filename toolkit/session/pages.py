@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
@@ -20,10 +20,11 @@ from toolkit.core.errors import (
     as_text,
     wrong_type,
 )
-from toolkit.core.ledger import message_of, refuse_error_status, source_of
+from toolkit.core.ledger import source_of
+from toolkit.core.text import excerpt, printable
 from toolkit.core.tracebacks import warn
 from toolkit.session.sending import transport_of
-from toolkit.transport.errors import as_toolkit_error
+from toolkit.transport.errors import as_toolkit_error, status_error
 from toolkit.transport.httpx2 import as_httpx_error, classes
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
 
@@ -37,6 +38,7 @@ _OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client s
 _COUNTED: Final = {"offset": 0, "page": 1}  # cursors that are counted, with their value for the first page
 # Parameters with which a caller asks for one page; compared in lower case and without signs between the words.
 _ONE_PAGE: Final = frozenset({"limit", "page", "pagesize", "perpage", "offset", "cursor", "pagetoken"})
+_MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
 
 
 def pages(
@@ -184,15 +186,9 @@ class Pages:
             ) from None
 
     def is_page(self, response: httpx.Response) -> bool:
-        """Return True if an answer is a page, and False if it shows that the one before was the last.
-
-        Raises:
-            ServiceError: if it has an error status.
-        """
-        try:
-            refuse_error_status(response)
-        except ServiceError as error:
-            raise self._about_page(error) from None
+        """Return True if an answer is a page, and False if it shows that the one before was the last."""
+        if response.status_code >= 300:
+            raise self._about_page(status_error(response))
         if self._counter is None:
             return True
         from toolkit.tables.tabulation import rows_of
@@ -204,12 +200,7 @@ class Pages:
         return self.number == 1 or self._rows > 0
 
     def go_on(self, response: httpx.Response) -> None:
-        """Set `request` to the one for the page after this answer.
-
-        Raises:
-            UnsafeAddress: if that page is at another origin than the first.
-            ServiceError: if it was asked for earlier.
-        """
+        """Set `request` to the one for the page after this answer."""
         self.request = None
         if self._only_first:
             return
@@ -270,11 +261,7 @@ class Pages:
 
 
 def checked_cursor(cursor: Any) -> Cursor | None:
-    """Return the argument of this name of `pages`.
-
-    Raises:
-        ConfigurationError: if it is neither a pair of texts, nor "offset" or "page".
-    """
+    """Return the argument of this name of `pages`."""
     if cursor is None or (isinstance(cursor, str) and cursor in _COUNTED):
         return cast("Cursor | None", cursor)
     if isinstance(cursor, (tuple, list)) and len(cursor) == 2 and all(isinstance(x, str) and x for x in cursor):
@@ -284,6 +271,20 @@ def checked_cursor(cursor: Any) -> Cursor | None:
         'For example cursor=("meta.next_cursor", "cursor"), or cursor="page".',
         about="cursor",
     )
+
+
+def message_of(response: Any, scrub: Callable[[str], str]) -> str:
+    """Return the message of an error answer from one of the usual fields, such as RFC 9457's `detail`, or "".
+
+    It is shortened and safe to print; `scrub` removes secrets from it.
+    """
+    try:
+        body = response.json()
+    except (ValueError, RecursionError):
+        return ""
+    texts = [body.get(name) for name in _MESSAGE_FIELDS] if isinstance(body, dict) else []
+    message = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    return excerpt(scrub(printable(message)))
 
 
 class AccountPages(Pages):

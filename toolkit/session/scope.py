@@ -1,23 +1,31 @@
 """The scope of a session: who calls, and where the credentials may go.
 
-`resolve_credentials` finds the environment and the credentials of a new session. Every request is checked by the
-`Scope` of its interface, so that they go to this interface's own address and nowhere else.
+`open_cassette` and `resolve_credentials` find the cassette, the environment and the credentials of a new session. Every
+request is checked by the `Scope` of its interface, so that they go to this interface's own address and nowhere else.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import httpx
 
 from toolkit.auth.credentials import Credentials
-from toolkit.cassettes.paths import same_name_in_project
+from toolkit.cassettes.selection import as_mode, current
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Environment, Interface, symbolic_address
-from toolkit.core.errors import ConfigurationError, CredentialsMismatch, InterfaceNotAllowed, UnsafeAddress, wrong_type
-from toolkit.local.settings import Settings
+from toolkit.core.errors import (
+    CassetteMiss,
+    ConfigurationError,
+    CredentialsMismatch,
+    InterfaceNotAllowed,
+    UnsafeAddress,
+    wrong_type,
+)
+from toolkit.local.settings import Settings, is_offline
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -86,13 +94,7 @@ class Scope:
         self._credential_headers = frozenset(name.lower().encode("ascii") for name in names)
 
     def check(self, request: httpx.Request) -> str:
-        """Return the request's path below the interface's address, without its query.
-
-        Raises:
-            UnsafeAddress: if the request goes elsewhere, names another host in its Host header or to TLS, or has
-                userinfo in its URL.
-            CredentialsMismatch: if it carries credentials of its own.
-        """
+        """Return the request's path and query below the interface's address."""
         url = request.url
         for name in _DIVERTING_EXTENSIONS & request.extensions.keys():
             raise UnsafeAddress(
@@ -117,14 +119,10 @@ class Scope:
             self._refuse_credentials(raw)
             self._refuse_other_host(raw)
             self._last_headers = raw
-        return below.partition(b"?")[0].decode("ascii") or "/"
+        return below.decode("ascii")
 
     def to_send(self, request: httpx.Request) -> httpx.Request:
-        """Return the request at the configured address; a symbolic URL, from a replayed link, is translated.
-
-        Raises:
-            ConfigurationError: if no address is configured.
-        """
+        """Return the request at the configured address; a symbolic URL, from a replayed link, is translated."""
         if request.url.raw_host != self.symbolic.origin[1]:
             return request
         if self.own is None:
@@ -142,11 +140,6 @@ class Scope:
             stream=request.stream,
             extensions=request.extensions,
         )
-
-    def to_record(self, request: httpx.Request) -> str:
-        """Return the request's URL at the symbolic address."""
-        below = self._below(request.url)
-        return str(request.url) if below is None else self.symbolic_text + below.decode("ascii")
 
     def _refuse_credentials(self, raw: list[tuple[bytes, bytes]]) -> None:
         for name, _ in raw:
@@ -191,12 +184,7 @@ def _segments(path: bytes) -> list[bytes]:
 def scope_of(
     interface: Interface, environment: Environment, *, cassette: Cassette | None, settings: Settings
 ) -> tuple[Scope, str]:
-    """Return where the calls of an interface may go, and the base URL of its client: in replay the symbolic address.
-
-    Raises:
-        InterfaceNotAllowed: if section 1 of the service document does not give this environment the interface.
-        ConfigurationError: if the interface's address is needed and not set.
-    """
+    """Return where the calls of an interface may go, and the base URL of its client: in replay the symbolic address."""
     rules = environment.rules
     name = rules.addresses.get(interface)
     if name is None:
@@ -222,12 +210,7 @@ def resolve_credentials(
     cassette: Cassette | None,
     settings: Settings,
 ) -> tuple[Environment, Credentials | None, str | None]:
-    """Return the environment, the credentials, and the profile whose recordings are replayed, None for any.
-
-    Raises:
-        ConfigurationError: if environment or credentials are missing or malformed.
-        CredentialsMismatch: if the credentials belong to another environment.
-    """
+    """Return the environment, the credentials, and the profile whose recordings are replayed, None for any."""
     given: object = environment
     if isinstance(given, Credentials):
         what = "The first argument of a session is the name of an environment, but credentials were given."
@@ -270,8 +253,7 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
     if cassette is not None and cassette.mode != "all" and not cassette.replays:
         from toolkit.cassettes.replay import differences
 
-        elsewhere = same_name_in_project(cassette.path, settings)
-        missing = differences.missing(cassette.path, elsewhere=elsewhere, to_record=f"to record it, {choices}")
+        missing = differences.missing(cassette.path, settings, to_record=f"to record it, {choices}")
         return ConfigurationError(missing.what, missing.next_step, about="environment")
     what = "A session that may send requests needs an environment, which a cassette cannot determine."
     return ConfigurationError(what, f"{choices.capitalize()}.", about="environment")
@@ -287,3 +269,46 @@ def _environment_of(cassette: Cassette) -> Environment:
         f"{content}; give the session one of {', '.join(Environment)}.",
         about="environment",
     )
+
+
+def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, settings: Settings) -> Cassette | None:
+    """Return the cassette of a session: the one in the arguments, else that of the running cell, else None for live."""
+    as_mode(mode)
+    cassette = current() if cassette is None else cassette
+    if cassette is None:
+        if is_offline():
+            raise CassetteMiss(
+                "The session has no cassette to replay, and TOOLKIT_OFFLINE keeps calls from being sent.",
+                "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again.",
+                about="cassette",
+            )
+        if mode is not None:
+            what = f"The mode {mode} needs a cassette."
+            raise ConfigurationError(what, 'Name a cassette, such as cassette="tour".', about="cassette")
+        return None
+    from toolkit.cassettes.cassette import Cassette
+
+    if isinstance(cassette, str | Path):
+        return Cassette(cassette, mode, settings=settings)
+    if not isinstance(cassette, Cassette):
+        raise ConfigurationError(
+            f"A cassette is a name, a path or a Cassette, not {type(cassette).__name__}.",
+            'For example cassette="tour".',
+            about="cassette",
+        )
+    if mode is not None and as_mode(mode) != cassette.mode:
+        raise ConfigurationError(
+            f"The cassette is open with mode {cassette.mode}, not {mode}.",
+            "Leave out mode, or name the cassette by its path.",
+            about="mode",
+        )
+    register_with(cassette, settings)
+    return cassette
+
+
+def register_with(cassette: Cassette, settings: Settings) -> None:
+    """Add the addresses, header prefix and rules of a session to the open cassette that it uses."""
+    from toolkit.scrubbing.rules.model import project_rules
+
+    cassette.scrubber.use_addresses(settings.addresses, settings.header_prefix)
+    cassette.scrubber.add_rules(project_rules(settings))

@@ -20,19 +20,18 @@ from toolkit.auth.authorizers import Authorizer, Grant, authorized
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.token import Token, TokenStore
-from toolkit.cassettes import cell_cassette
-from toolkit.cassettes.cell_cassette import source_text
+from toolkit.cassettes import selection
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.through import Outgoing, through
 from toolkit.core.document import Environment, Placeholder
 from toolkit.core.errors import wrong_type
 from toolkit.core.ledger import EPOCH, Call, Clock, Ledger, source_of
 from toolkit.core.secret import Secret
-from toolkit.core.text import PRACTICE, REAL_ACCOUNT
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
-from toolkit.session.scope import Scope
+from toolkit.session.card import PRACTICE, REAL_ACCOUNT, source_text
+from toolkit.session.scope import Scope, register_with
 from toolkit.session.token_requests import make_authorizer
 from toolkit.transport.flow import Flow, Pause, ReadAndClose, run, run_async
 from toolkit.transport.network import Places
@@ -65,11 +64,7 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 
 def transport_of(client: object) -> InterfaceTransport:
-    """Return the transport of a client that belongs to a session.
-
-    Raises:
-        ConfigurationError: if this is anything else.
-    """
+    """Return the transport of a client that belongs to a session."""
     transport = getattr(client, "_transport", None)
     if not isinstance(client, httpx.Client | httpx.AsyncClient) or not isinstance(transport, InterfaceTransport):
         raise wrong_type("client", "a client of a session", client, "For example session.broker or session.trading.")
@@ -131,31 +126,20 @@ class Sender:
         return " · ".join(filter(None, (self.environment, self.account_with(self.cassette), source)))
 
     def send(self, scope: Scope, request: httpx.Request) -> Flow[httpx.Response]:
-        """Check, replay or send, and record one request of an interface.
-
-        Raises:
-            AccessError: if the request may not be sent.
-            CassetteMiss: if it is not recorded, and the cassette does not record.
-            TokenError, Unreachable: if no token is available for it.
-        """
+        """Check, replay or send, and record one request of an interface."""
         return through(self.cassette_in_use(), SessionRequest(self, scope, request))
 
     def cassette_in_use(self) -> Cassette | None:
         """Return the session's own cassette, else that of the running cell, which learns its addresses."""
         if self.cassette is not None:
             return self.cassette
-        cassette = cell_cassette.current()
+        cassette = selection.current()
         if cassette is not None:
-            cell_cassette.register_with(cassette, self.settings)
+            register_with(cassette, self.settings)
         return cassette
 
     def authorizer(self) -> Authorizer:
-        """Return what grants the credentials of this session; the first request makes it, which a replay never does.
-
-        Raises:
-            UnsafeAddress: if the settings would send the credentials elsewhere.
-            ConfigurationError: if the session has no credentials, or the auth address is not set.
-        """
+        """Return what grants the credentials of this session; the first request makes it, which a replay never does."""
         if self._authorizer is None:
             with self._lock:  # a second authorizer would start numbering tokens again
                 if self._authorizer is None:
@@ -170,10 +154,11 @@ def _sends(cassette: Cassette | None) -> bool:
 class SessionRequest(Outgoing):
     """A request of a session's client: credentials are added below the cassette, and a ledger remembers it."""
 
-    __slots__ = ("_scope", "_sender", "identity", "ledger")
+    __slots__ = ("_below", "_scope", "_sender", "identity", "ledger")
 
     def __init__(self, sender: Sender, scope: Scope, request: httpx.Request) -> None:
-        self.path = scope.check(request)
+        self._below = scope.check(request)
+        self.path = self._below.partition("?")[0] or "/"
         self.request = request
         self.clock = sender.clock
         self.places = sender.places
@@ -184,7 +169,7 @@ class SessionRequest(Outgoing):
         self._scope = scope
 
     def uri(self) -> str:
-        return self._scope.to_record(self.request)
+        return self._scope.symbolic_text + self._below
 
     def placeholders(self) -> HeaderList:
         return self._sender.authorizer().recorded_headers
@@ -198,10 +183,6 @@ class SessionRequest(Outgoing):
 
         Args:
             call: has just been started; notes the last try and the number of tries.
-
-        Raises:
-            httpx.TransportError: the error of the last try.
-            TokenError, Unreachable: if no token is available for it.
         """
         authorizer, clock, pace = self._sender.authorizer(), self.clock, self._sender.pace
         request = self._scope.to_send(self.request)

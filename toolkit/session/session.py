@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 import httpx
 
@@ -13,10 +13,9 @@ from toolkit.auth.credentials import Credentials
 from toolkit.auth.profiles.saving import is_practice
 from toolkit.auth.tokens.single_flight import MemoryTokenStore, as_token_store
 from toolkit.auth.tokens.token import Token, TokenStore
-from toolkit.cassettes.cell_cassette import open_cassette
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.document import Environment, Interface
-from toolkit.core.errors import ConfigurationError, UnknownName, as_count
+from toolkit.core.errors import ConfigurationError, UnknownName, as_count, as_number
 from toolkit.core.ledger import Clock, as_clock
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import frameless
@@ -24,12 +23,12 @@ from toolkit.local.settings import Settings, as_settings, check_trust
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.pages import AccountPages
-from toolkit.session.scope import resolve_credentials, scope_of
+from toolkit.session.scope import open_cassette, resolve_credentials, scope_of
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.transport.certificates import Verify, as_verify
 from toolkit.transport.httpx2 import as_httpx_transport
-from toolkit.transport.network import Network, Places, ProxyTypes, as_timeout
-from toolkit.transport.pacing import Pace, as_rate, pace_of
+from toolkit.transport.network import Network, Places, ProxyTypes
+from toolkit.transport.pacing import Pace, pace_of
 from toolkit.transport.retry import Retry, as_retry
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
 
 ClientType = TypeVar("ClientType", httpx.Client, httpx.AsyncClient)
+_LEAST: Final = 0.001  # seconds of a timeout, and calls a second
 
 
 class BaseSession(Generic[ClientType]):
@@ -111,8 +111,10 @@ class BaseSession(Generic[ClientType]):
             UnsafeAddress: if the project's `.env` chooses certificate authorities, a proxy or a log of keys.
             CassetteError: if the cassette cannot be opened, or the cassette to replay does not exist.
         """
-        self.settings, limits = as_settings(settings), as_timeout(timeout)
-        self.retry, self.per_second = as_retry(retry), as_rate(per_second)
+        self.settings, limits = as_settings(settings), _as_timeout(timeout)
+        self.retry, self.per_second = as_retry(retry), per_second
+        if per_second is not None:
+            self.per_second = as_number(per_second, about="per_second", least=_LEAST, example=5)
         store = as_token_store(token_store, clock=clock)
         clock = as_clock(clock)
         self.cassette = open_cassette(cassette, mode, settings=self.settings)
@@ -135,7 +137,7 @@ class BaseSession(Generic[ClientType]):
         self._sender = Sender(
             environment=self.environment,
             credentials=self.credentials,
-            identity=Identity(self.environment, profile),
+            identity=Identity(str(self.environment), profile),
             cassette=self.cassette,
             settings=self.settings,
             known=known,
@@ -315,7 +317,8 @@ class Session(BaseSession[httpx.Client]):
 
         Args:
             pages: False for the first page only; not sent to the service.
-            params: query parameters, sent as they are.
+            params: query parameters, sent as they are: `numbers=` too. Amounts are floats; for exact decimals, use
+                `tk.tabulate(tk.pages(session.broker, "/v1/accounts"), numbers="decimal")`.
 
         Raises:
             ServiceError: if the service answers with an error status, or its answer cannot be decoded.
@@ -370,3 +373,18 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
                 await transport.aclose()
         finally:
             self._finish(well=kind is None)
+
+
+def _as_timeout(timeout: Any) -> httpx.Timeout | None:
+    """Return the timeout of a session; httpx itself would notice a malformed timeout only at the first call.
+
+    A number of seconds limits connecting, sending and each part of the answer. It does not limit the time in which a
+    call waits for others of the session to end: a queue is not a failure. An httpx.Timeout limits what it names.
+
+    Raises:
+        ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout.
+    """
+    if timeout is None or isinstance(timeout, httpx.Timeout):
+        return timeout
+    seconds = as_number(timeout, about="timeout", least=_LEAST, most=threading.TIMEOUT_MAX, example=30)
+    return httpx.Timeout(seconds, pool=None)

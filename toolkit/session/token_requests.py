@@ -35,12 +35,7 @@ _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "cont
 
 
 def make_authorizer(sender: Sender) -> Authorizer:
-    """Return what grants a session its credentials, after a check that these may go where the settings say.
-
-    Raises:
-        UnsafeAddress: if the settings would send the credentials elsewhere.
-        ConfigurationError: if the session has no credentials, or the auth address is not set.
-    """
+    """Return what grants a session its credentials, after a check that these may go where the settings say."""
     credentials, settings = sender.credentials, sender.settings
     if credentials is not None:
         check_destinations(credentials, settings)  # nothing was sent yet, token requests included
@@ -148,11 +143,7 @@ class TokenExchange:
 
 
 def _decoded(response: httpx.Response, body: bytes) -> bytes:
-    """Return the body of a reply without its content encoding.
-
-    Raises:
-        TokenResponseInvalid: if it is too large, or not encoded as the reply says.
-    """
+    """Return the body of a reply without its content encoding."""
     with suppress(SecretLeak):
         is_read = response.is_stream_consumed  # by a transport, as in tests
         body = response.content if is_read else decompress_body(header_list(response.headers), body)

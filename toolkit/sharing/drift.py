@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import httpx
 
-from toolkit.cassettes.bodies import RECORDABLE, as_failure, header_list
+from toolkit.cassettes.bodies import as_failure, header_list
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interactions
 from toolkit.cassettes.catalog.facts import frame_of, read_cassette, safe_to_show
 from toolkit.cassettes.catalog.rewriting import placeholders_in
-from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
+from toolkit.cassettes.format.interactions import NO_ANSWER, RECORDABLE, Interaction
 from toolkit.core.document import Interface, symbolic_address
 from toolkit.core.errors import AccessError, CassetteCorrupt, ConfigurationError, SecretLeak, Unreachable
 from toolkit.core.text import count_text, excerpt

@@ -140,9 +140,8 @@ def publish(
     if not code and not is_page:
         raise ConfigurationError("Only a page can leave out code.", "Name a file that ends in .html.", about="code")
     if source.suffix != SUFFIX or not source.is_file():
-        raise ConfigurationError(
-            f"{notebook} is not a notebook.", f"Name a file that ends in {SUFFIX}.", about="notebook"
-        )
+        what = "is not a notebook" if source.exists() else "does not exist"
+        raise ConfigurationError(f"{notebook} {what}.", f"Name a file that ends in {SUFFIX}.", about="notebook")
     need_kernels()
     settings = _settings_of(source)
     content = with_parameters(read_notebook(source), parameters or {})

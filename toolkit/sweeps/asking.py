@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from toolkit.core.errors import ConfigurationError, ServiceError, TabulationError, UnsafeAddress
-from toolkit.core.ledger import TRIES, message_of
+from toolkit.core.ledger import TRIES
 from toolkit.core.text import excerpt
 from toolkit.scrubbing.finding.find import without_credentials
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.session.pages import Pages
+from toolkit.session.pages import Pages, message_of
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.parts import (
     LONGEST_REASON,

@@ -17,11 +17,11 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from toolkit.cassettes.cell_cassette import kind_text
 from toolkit.core.errors import ConfigurationError, as_count, wrong_type
-from toolkit.core.text import REAL_ACCOUNT, as_html, badge, card, code, count_text, excerpt, printable
+from toolkit.core.text import as_html, badge, card, code, count_text, excerpt, printable
 from toolkit.core.tracebacks import warn
 from toolkit.local.progress import progress_bar
+from toolkit.session.card import REAL_ACCOUNT, kind_text
 from toolkit.session.pages import checked_cursor
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.asking import Plan

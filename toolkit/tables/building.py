@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from toolkit.core.errors import ServiceError, TabulationError, as_choice, as_text
-from toolkit.core.ledger import refuse_error_status, source_of
+from toolkit.core.ledger import source_of
 from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.tables.columns import (
@@ -32,6 +32,7 @@ from toolkit.tables.columns import (
     whole,
 )
 from toolkit.tables.rows import Identity, KeyPath, Rows, choose_rows
+from toolkit.transport.errors import status_error
 
 if TYPE_CHECKING:
     from toolkit.tables.schema import Wanted
@@ -55,7 +56,8 @@ def _parts_of(data: Any, *, numbers_as_text: bool, size: int | None) -> Iterator
         )
     source = "This text"
     if is_response(data):
-        refuse_error_status(data)
+        if getattr(data, "status_code", 200) >= 300:
+            raise status_error(data)
         source, data = "The answer", data.content
     if not isinstance(data, (str, bytes, bytearray, memoryview)):
         yield data

@@ -147,13 +147,10 @@ def _are_objects(value: Any) -> bool:
 
 def _are_arrays(value: Any) -> bool:
     """Check whether a value is a list of arrays of plain values, all of the same length."""
-    rows = value if isinstance(value, (list, tuple)) else ()
-    lengths = {len(row) if isinstance(row, (list, tuple)) and _are_plain(row) else 0 for row in rows}
-    return len(lengths) == 1 and lengths != {0}
-
-
-def _are_plain(values: Sequence[Any]) -> bool:
-    return not any(isinstance(value, (dict, list, tuple)) for value in values)
+    if not isinstance(value, (list, tuple)) or not all(isinstance(row, (list, tuple)) for row in value):
+        return False
+    is_nested = any(isinstance(cell, (dict, list, tuple)) for row in value for cell in row)
+    return not is_nested and len(set(map(len, value))) == 1 and len(value[0]) > 0
 
 
 def _are_parallel(value: Any) -> bool:

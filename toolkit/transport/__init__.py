@@ -7,6 +7,6 @@
   them. `certificates` says whose TLS certificates are trusted.
 - `retry` says whether and when a failed request is sent again, `pacing` when a call may be sent at a limited rate.
 - `next_page` tells from an answer where the page after it is.
-- `errors` puts errors of httpx into words.
+- `errors` puts errors of httpx and the error statuses of services into words.
 - `httpx2` converts the requests, answers and errors of clients and transports of httpx2, which are httpx's inside.
 """

@@ -1,14 +1,16 @@
-"""Errors of httpx in words: why a service cannot be reached, and what to do about it."""
+"""Errors of httpx and of services in words: why a service cannot be reached, what a status means, and what to do."""
 
 from __future__ import annotations
 
 import socket
 import ssl
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
 from toolkit.core.errors import ServiceError, Unreachable
+from toolkit.core.ledger import source_of
+from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import causes
 from toolkit.transport.certificates import refusal
 
@@ -36,6 +38,16 @@ NO_CONNECTION: Final = {
 }
 _ADVICE: Final = {**NO_CONNECTION, "ReadTimeout": "Try again later, or with a longer timeout=."}
 _ADVICE_ELSE: Final = "Check the network, the proxy and the address; or replay a cassette, which needs no network."
+# Advice for a status, or for a class of statuses (RFC 9110, section 15; for 429 RFC 6585, section 4).
+_ADVICE_FOR_STATUS: Final = {
+    401: "It did not accept the credentials: check them, and that they belong to this environment.",
+    403: "The credentials are valid, but do not allow this: ask the service for permission.",
+    404: "Nothing was found at this address: check the path, and the address in the settings.",
+    429: "It asks for fewer requests: wait before trying again.",
+    3: "It redirects to another address, which is not followed: check the address in the settings.",
+    4: "Change the request; `response.text` may say more.",
+    5: "The service has a problem: try again later.",
+}
 # OpenSSL's words for bytes that are not TLS, such as an answer in plain HTTP.
 _NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
 
@@ -84,6 +96,19 @@ def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: htt
         "The response of the service cannot be read: it is not encoded as its Content-Encoding says.",
         "Try again; a proxy may have damaged it.",
     )
+
+
+def status_error(response: Any) -> ServiceError:
+    """Return the error for an answer with an error status, or with a redirect."""
+    status, source = response.status_code, source_of(response)
+    advice = _ADVICE_FOR_STATUS.get(status) or _ADVICE_FOR_STATUS[min(status // 100, 5)]
+    who = "The service"
+    if source.replayed_from:
+        again = 'Nothing was sent. To send it again, record with mode="all", or delete the file first.'
+        advice = again if status == httpx.codes.UNAUTHORIZED else f"{again} {advice}"
+        who = f"Replayed from {source.replayed_from}: the service"
+    call = f"{excerpt(source.call)} " if source.call else ""
+    return ServiceError(f"{who} answered {call}with status {status}.", advice, status=status, response=response)
 
 
 def is_lasting(error: BaseException) -> bool:

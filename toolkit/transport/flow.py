@@ -7,15 +7,17 @@ one: it is sent through the transport, and the outcome is the `httpx.Response` w
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
+from traceback import walk_stack
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import httpx
 
-from toolkit.core.ledger import Clock, sleep, sleep_async
-from toolkit.core.tracebacks import without_frames
+from toolkit.core.ledger import Clock
+from toolkit.core.tracebacks import causes
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -48,7 +50,7 @@ class Apart(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """Let time pass on a clock."""
+    """Let time pass on a clock: by its own method `sleep` if it has one."""
 
     seconds: float
     clock: Clock
@@ -111,6 +113,22 @@ async def _drive(flow: Flow[T], transport: Any, outcome_of: Callable[[Any, Any],
             failure = error
 
 
+def without_frames(error: BaseException) -> None:
+    """Remove the tracebacks and requests of an error that a transport raised, and of all errors linked to it.
+
+    Types, messages, notes and the chain stay. An error that the caller was already handling keeps its traceback. Below
+    authorization a request holds credentials; an httpx client sets its own in its place. Call this where the error is
+    caught.
+    """
+    above = {frame for frame, _ in walk_stack(error.__traceback__.tb_frame.f_back)} if error.__traceback__ else set()
+    for linked in causes(error, above):
+        linked.with_traceback(None)  # assigning __traceback__ fails for frozen dataclasses
+        for holder in (linked, vars(linked).get("response")):
+            # The property `request` raises while it is unset.
+            if getattr(holder, "_request", None) is not None:
+                holder._request = None  # type: ignore[union-attr] # noqa: SLF001
+
+
 async def _outcome(effect: Effect, transport: httpx.BaseTransport) -> Any:  # never suspends
     match effect:
         case Request():
@@ -125,7 +143,7 @@ async def _outcome(effect: Effect, transport: httpx.BaseTransport) -> Any:  # ne
         case Apart(function):
             return function()
         case Pause(seconds, clock):
-            return sleep(clock, seconds)
+            return getattr(clock, "sleep", time.sleep)(seconds)
         case Wait(future, seconds):
             with suppress(TimeoutError):
                 future.result(seconds)
@@ -151,10 +169,13 @@ async def _outcome_async(effect: Effect, transport: httpx.AsyncBaseTransport) ->
             return await asyncio.shield(task)
         case Apart(function):
             return await call_apart(function)
-        case Pause(seconds, clock):
-            return await sleep_async(clock, seconds)
-        case Wait(future, limit):
-            return await _wait_async(future, limit)
+        case Pause(seconds, clock) if hasattr(clock, "sleep"):
+            return clock.sleep(seconds)
+        case Pause(seconds):
+            return await asyncio.sleep(seconds)
+        case Wait(future, limit):  # any thread may finish it; a task that is cancelled leaves it alone
+            await asyncio.wait([asyncio.wrap_future(future)], timeout=limit)
+            return future.done()
         case WhichLoop():
             return asyncio.get_running_loop()
 
@@ -180,14 +201,6 @@ def _on_end(task: Task[Any]) -> None:
     _under_way.discard(task)
     if not task.cancelled():
         task.exception()  # retrieved here in case the caller was cancelled; otherwise asyncio would complain
-
-
-async def _wait_async(future: Future[Any], seconds: float | None) -> bool:
-    """Suspend this task until a future is done, which any thread may do. A task that is cancelled leaves it alone."""
-    import asyncio
-
-    await asyncio.wait([asyncio.wrap_future(future)], timeout=seconds)
-    return future.done()
 
 
 def _beginning(response: httpx.Response, most: int) -> bytes:

@@ -35,15 +35,15 @@ def classes(*names: str) -> tuple[type[Any], ...]:
 def answer(request: Any, handle: Callable[[httpx.Request], httpx.Response]) -> Any:
     """Answer a request of a client of httpx2 with a function that answers requests of httpx."""
     request.read()  # so that the client can send it again after a redirect
-    with _errors_of(_library_of(request), request):
-        return converted(_library_of(request), handle(converted(httpx, request)), request)
+    with _errors_of(_httpx2(), request):
+        return converted(_httpx2(), handle(converted(httpx, request)), request)
 
 
 async def answer_async(request: Any, handle: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> Any:
     """Answer a request of an asynchronous client of httpx2; otherwise as `answer`."""
     await request.aread()
-    with _errors_of(_library_of(request), request):
-        return converted(_library_of(request), await handle(converted(httpx, request)), request)
+    with _errors_of(_httpx2(), request):
+        return converted(_httpx2(), await handle(converted(httpx, request)), request)
 
 
 def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
@@ -152,10 +152,6 @@ def _httpx2() -> Any | None:
     """Return httpx2, or None as long as nothing has imported it."""
     module = sys.modules.get("httpx2")
     return None if module is httpx else module  # they are one module after httpx2.alias_httpx()
-
-
-def _library_of(message: Any) -> Any:
-    return httpx if isinstance(message, httpx.Request | httpx.Response) else _httpx2()
 
 
 def _body_of(library: Any, message: Any, request: Any) -> tuple[list[tuple[bytes, bytes]], Any]:

@@ -18,7 +18,7 @@ from typing import Any, Final
 import httpx
 
 from toolkit.core.addresses import is_loopback
-from toolkit.core.errors import ConfigurationError, UnsafeAddress, as_number
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
 from toolkit.core.tracebacks import frameless
 from toolkit.transport.certificates import Verify, as_verify, make_context, refusal, verifies_nothing
@@ -33,7 +33,6 @@ _LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20
 # Extension of a request: a number. Those of one number share a pool, since a pool looks at each of its idle connections
 # for every request, which takes as long as the rest of a call when there are sixteen.
 LANE: Final = "toolkit.lane"
-_SHORTEST_TIMEOUT: Final = 0.001  # seconds
 
 
 class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
@@ -205,21 +204,6 @@ class Places:
 
 def _as_proxy(proxy: ProxyTypes) -> httpx.Proxy:
     return proxy if isinstance(proxy, httpx.Proxy) else httpx.Proxy(proxy)
-
-
-def as_timeout(timeout: Any) -> httpx.Timeout | None:
-    """Return the timeout of a session; httpx itself would notice a malformed timeout only at the first call.
-
-    A number of seconds limits connecting, sending and each part of the answer. It does not limit the time in which a
-    call waits for others of the session to end: a queue is not a failure. An httpx.Timeout limits what it names.
-
-    Raises:
-        ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout.
-    """
-    if timeout is None or isinstance(timeout, httpx.Timeout):
-        return timeout
-    seconds = as_number(timeout, about="timeout", least=_SHORTEST_TIMEOUT, most=threading.TIMEOUT_MAX, example=30)
-    return httpx.Timeout(seconds, pool=None)
 
 
 def pool_timeout(request: httpx.Request) -> float | None:

@@ -12,13 +12,11 @@ import threading
 from typing import Final
 from weakref import WeakKeyDictionary, WeakSet
 
-from toolkit.core.errors import as_number
 from toolkit.core.ledger import Clock, SystemClock
 from toolkit.transport.flow import Pause
 
 _LONGEST_SLEEP: Final = 3600.0  # seconds; more than any system can sleep at once is possible with a low rate
 _EXACT: Final = 1e-6  # seconds; what is left of a pause when a clock is not exact
-_LOWEST_RATE: Final = 0.001  # calls a second that a session may ask for
 _LATENESS: Final = 0.1  # seconds by which calls may be late and still catch up with the schedule
 
 
@@ -104,8 +102,3 @@ def pace_of(key: str, clock: Clock) -> Pace:
         return _PACES.setdefault(shared, {}).setdefault(key, Pace())
     except TypeError:  # a clock that cannot be a dictionary key: each session gets a pace of its own
         return Pace()
-
-
-def as_rate(per_second: object) -> float | None:
-    """Return the argument `per_second` of a session: calls a second, or None for no limit."""
-    return None if per_second is None else as_number(per_second, about="per_second", least=_LOWEST_RATE, example=5)

@@ -77,19 +77,16 @@ def as_retry(retry: object) -> Retry:
 
 def may_be_repeated(request: httpx.Request, outcome: httpx.Response | httpx.TransportError) -> bool:
     """Check whether a call may be sent again after an answer or error: GET and HEAD, if that may pass."""
-    return request.method in _REPEATED_METHODS and can_be_sent_again(request) and may_pass(outcome)
+    if request.method not in _REPEATED_METHODS or not can_be_sent_again(request):
+        return False
+    if isinstance(outcome, httpx.Response):
+        return outcome.status_code in _REPEATED_STATUSES
+    return isinstance(outcome, _BROKEN) and not is_lasting(outcome)
 
 
 def can_be_sent_again(request: httpx.Request) -> bool:
     """Return True if the body is in memory, rather than a stream that was consumed when it was first sent."""
     return isinstance(request.stream, httpx.ByteStream)
-
-
-def may_pass(outcome: httpx.Response | httpx.TransportError) -> bool:
-    """Check whether sending a request again may give another outcome than this one."""
-    if isinstance(outcome, httpx.Response):
-        return outcome.status_code in _REPEATED_STATUSES
-    return isinstance(outcome, _BROKEN) and not is_lasting(outcome)
 
 
 def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -76,9 +76,7 @@ def with_outputs(stored: Mapping[str, Any], outputs: Sequence[list[dict[str, Any
         if cell["cell_type"] == "code" and not is_skipped(cell):
             count += bool(cell["source"].strip())
             cell["execution_count"] = count if cell["source"].strip() else None
-            cell["outputs"] = [
-                {**each, "execution_count": count} if "execution_count" in each else each for each in new
-            ]
+            cell["outputs"] = [each | {"execution_count": count} if "execution_count" in each else each for each in new]
     metadata = {name: value for name, value in notebook["metadata"].items() if name not in ("widgets", "toolkit")}
     return notebook | {"metadata": metadata | {"kernelspec": _KERNELSPEC, "language_info": {"name": "python"}}}
 

@@ -11,7 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from toolkit.core.text import annotation, count_text, excerpt, masked, printable, source_lines, workspace_path
+from toolkit.core.text import annotation, count_text, excerpt, masked, printable
+from toolkit.local.files import source_lines, workspace_path
 from toolkit.verification.compare import CellPlace, Difference
 
 _MOST_LINES: Final = 15  # of each cell, in text

@@ -150,6 +150,7 @@ def test_binding(place, settings, project):
         assert "https://auth.example.com" in str(caught.value)
         assert text.removesuffix(":80") in str(caught.value)
         assert "toolkit credentials allow" in caught.value.next_step
+        assert f"with TOOLKIT_AUTH_URL={other.addresses['auth']} in the environment." in caught.value.next_step
         assert caught.value.__cause__ is None
     same = Settings({"auth": "https://AUTH.example.com:443/", "trading_live": "https://any.example"}, project=project)
     assert load_credentials("broker-live", settings=same).fingerprint() == credentials.fingerprint()

@@ -125,9 +125,9 @@ def test_lasting_refusal(error):
         with pytest.raises(TokenRefused) as caught:
             next(bench.obtain())
         repeated = caught.value
-        assert (repeated.what, repeated.status, repeated.error) == (error.what, error.status, error.error)
+        assert (repeated.status, repeated.error, repeated.next_step) == (error.status, error.error, error.next_step)
         assert repeated is not error
-    assert "The next request is possible in 1 s" in repeated.next_step
+    assert repeated.what == f"{error.what} The next request is possible in 1 s."
     bench.clock.advance(0.2)
     assert bench.obtained()
     assert bench.fetches == 2

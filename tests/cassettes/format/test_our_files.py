@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.format import contents, decoding
+from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import decode_usual
 from toolkit.cassettes.format.interactions import HEADER, MARKER, RecordedFailure, encode
 from toolkit.cassettes.format.yaml_text import dump
@@ -26,9 +26,9 @@ def read(data):
     return contents.read(data, source="x.yaml")
 
 
-def decode(item, line=1):
-    """Return what the YAML parser makes of an item."""
-    return decoding.decode(item, "x.yaml", 0, line=line)
+def decode(item, line=4):
+    """Return what the YAML parser makes of an item on this line of a file that the recorder did not lay out."""
+    return read(MARKER + b"version: 1 \ninteractions:\n" + b"\n" * (line - 4) + item).interaction(0)
 
 
 TEXTS = st.text("ab19 -:#?,[]{}&*!|>'\"%@`.=<~_\\/+exyn\n\té\x85\u2028\x07😀", max_size=20) | st.sampled_from(

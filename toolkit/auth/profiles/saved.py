@@ -27,7 +27,6 @@ from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.core.text import toml_string
 from toolkit.core.tracebacks import attempt, frameless, warn
 from toolkit.local.files import (
     is_open_to_others,
@@ -36,6 +35,7 @@ from toolkit.local.files import (
     read_text,
     refuse_link,
     shown,
+    toml_string,
     write_atomically,
 )
 from toolkit.local.folders import APPLICATION, config_folder

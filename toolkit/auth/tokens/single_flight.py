@@ -224,7 +224,7 @@ class TokenSource:
         if self._failure is None or (left := self._failure[1] - clock.monotonic()) <= 0:
             return None
         error = self._failure[0]
-        return error.reworded(error.what, f"{error.next_step} The next request is possible in {math.ceil(left)} s.")
+        return error.reworded(f"{error.what} The next request is possible in {math.ceil(left)} s.", error.next_step)
 
 
 def with_retries(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolkit.cassettes.catalog.facts import cassettes_at, frame_of, name_of, staleness_text, try_to_read
 from toolkit.cassettes.catalog.rewriting import rescrubbed
-from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.recording.recorder import todays_scrubber
 from toolkit.cassettes.replay.player import read_play_log
 from toolkit.core.errors import CassetteCorrupt, ConfigurationError, SecretLeak, wrong_type
@@ -94,39 +93,28 @@ def _problems(
     if error is not None:
         yield _Problem("corrupt", error.what, error.next_step)
     for number in range(len(opened)):
-        if isinstance(unread := opened.interaction_or_error(number), CassetteCorrupt):
-            yield _Problem("corrupt", unread.what, unread.next_step, opened.items[number].line, number + 1)
+        found, place = opened.interaction_or_error(number), (opened.items[number].line, number + 1)
+        if isinstance(found, CassetteCorrupt):
+            yield _Problem("corrupt", found.what, found.next_step, *place)
+        elif played is not None and number not in played:
+            call = f"{excerpt(found.request.method, 20)} {excerpt(found.request.uri, 160)}"
+            next_step = "Remove it: toolkit cassettes prune, with the same notebooks or log."
+            yield _Problem("unplayed", f"Nothing plays {call}.", next_step, *place)
     for finding in findings:
         what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
         yield _Problem("secret", what, _TO_SCRUB, finding.line or None)
-    yield from _unclean(opened, settings)
-    if opened.is_torn:
-        what = f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} can be played."
-        yield _Problem("incomplete", what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
-    yield from _unplayed(opened, played)
-    stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
-    if stale is not None:
-        yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
-
-
-def _unclean(opened: Contents, settings: Settings) -> Iterator[_Problem]:
-    """Yield what recording the same calls today, under today's rules, would replace."""
     try:
         _, replacements = rescrubbed(opened, todays_scrubber(settings), opened.readable())
-    except SecretLeak as error:
-        yield _Problem("secret", error.what, "Drop that interaction with toolkit cassettes prune.")
-        return
+    except SecretLeak as leak:
+        yield _Problem("secret", leak.what, "Drop that interaction with toolkit cassettes prune.")
+        replacements = []
     for number, counts in replacements:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
         what = f"Recorded today, this would be replaced: {kinds}."
         yield _Problem("rules", what, _TO_SCRUB, opened.items[number].line, number + 1)
-
-
-def _unplayed(opened: Contents, played: Container[int] | None) -> Iterator[_Problem]:
-    """Yield the calls that nothing plays."""
-    for number, interaction in opened.readable().items():
-        if played is not None and number not in played:
-            head = interaction.request
-            what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
-            next_step = "Remove it: toolkit cassettes prune, with the same notebooks or log."
-            yield _Problem("unplayed", what, next_step, opened.items[number].line, number + 1)
+    if opened.is_torn:
+        what = f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} can be played."
+        yield _Problem("incomplete", what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
+    stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
+    if stale is not None:
+        yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, read_bytes
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.paths import find_cassette, same_name_in_project
 from toolkit.cassettes.recording.recorder import scrub, todays_scrubber
 from toolkit.cassettes.replay import differences
+from toolkit.cassettes.selection import find_cassette
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError, SecretLeak, as_count
 from toolkit.core.ledger import EPOCH, Clock, as_clock
 from toolkit.core.text import count_text, date_text, excerpt, masked, printable
@@ -116,11 +116,7 @@ def name_of(path: Path, settings: Settings) -> str:
 
 
 def cassettes_in(folder: Path) -> list[Path]:
-    """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out.
-
-    Raises:
-        ConfigurationError: if the folder does not exist.
-    """
+    """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out."""
     if not folder.is_dir():
         what = f"The folder {folder} does not exist."
         raise ConfigurationError(what, "Record something first, or name another folder.", about="folder")
@@ -152,28 +148,16 @@ def _may_be_cassette(path: Path) -> bool:
 
 
 def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Contents:
-    """Return the interactions of a cassette, given by name or path.
-
-    Raises:
-        CassetteMiss: if the file does not exist or is empty.
-        CassetteCorrupt: if the file is not a cassette.
-        CassetteError: if the file cannot be read.
-        ConfigurationError: if the name is not a valid one.
-    """
+    """Return the interactions of a cassette, given by name or path."""
     path = find_cassette(cassette, settings)
     data = read_bytes(path)
     if not data.strip():
-        elsewhere = same_name_in_project(path, settings)
-        raise differences.missing(path, elsewhere=elsewhere, to_record="see which there are: toolkit cassettes list")
+        raise differences.missing(path, settings, to_record="see which there are: toolkit cassettes list")
     return contents.read(data, source=str(path))
 
 
 def as_numbers(numbers: int | Iterable[int], count: int) -> set[int]:
-    """Return the interactions, from 0, that numbers from 1 name, of a recording with `count` of them.
-
-    Raises:
-        ConfigurationError: if the recording has no interaction with one of these numbers.
-    """
+    """Return the interactions, from 0, that numbers from 1 name, of a recording with `count` of them."""
     several = numbers if isinstance(numbers, Iterable) else (numbers,)
     return {as_count(number, about="numbers", least=1, most=count) - 1 for number in several}
 

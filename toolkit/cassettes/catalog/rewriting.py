@@ -182,11 +182,7 @@ def check_rewritable(path: Path) -> None:
 
 
 def rewrite(path: Path, scrubber: Scrubber, change: Callable[[Contents], bytes]) -> None:
-    """Replace the content of a cassette by what `change` makes of it. If that is the same, nothing is written.
-
-    Raises:
-        CassetteBusy, CassetteError: if somebody is recording to the file, or it cannot be written; it is unchanged.
-    """
+    """Replace the content of a cassette by what `change` makes of it. If that is the same, nothing is written."""
     recorder = Recorder(path, scrubber)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -216,10 +212,6 @@ def rescrubbed(
 
     Interactions in which nothing is replaced keep their bytes. If `recorded` names some by their numbers, the result
     holds only these.
-
-    Raises:
-        SecretLeak: if an interaction cannot be checked, or holds a secret that cannot be removed.
-        CassetteCorrupt: if an interaction cannot be read.
     """
     data = opened.raw
     scrubber.recall(data)

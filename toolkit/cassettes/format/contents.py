@@ -3,45 +3,72 @@
 In a file of ours that is laid out as the recorder writes it, interactions are found by a byte search, however many
 there are. Each is parsed when it is first needed, without a YAML parser if it has the usual shape. A file that an
 editor has laid out differently, or that stock vcrpy wrote, is parsed as a whole.
+
+vcrpy stores what a client handed to it. So the body of a request may be text, bytes, a file, an iterator or, with
+aiohttp, values of JSON; headers may be a mapping or a list of pairs, with one value or several; and other tools put the
+content of a response elsewhere. The time of such an interaction is its Date header, or else a fixed instant. Files that
+other programs recorded are recognized, so that the error says what they are.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from toolkit.cassettes.format import yaml_text
-from toolkit.cassettes.format.interactions import HEADER, MARKER, Interaction, from_fields, is_uri
-from toolkit.core.errors import CassetteCorrupt, CassetteError
+from toolkit.cassettes.format.interactions import (
+    HEADER,
+    MARKER,
+    Interaction,
+    from_fields,
+    is_uri,
+)
+from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
+from toolkit.core.ledger import EPOCH, parse_http_date
 from toolkit.core.text import printable
 from toolkit.local.files import read_file
-from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.compression import TooLarge, decompress_body
+from toolkit.scrubbing.messages import RecordedRequest, header_value
 
 _START: Final = b"- request:\n"
 _END: Final = b"\n  complete: true\n"
 _HEAD: Final = re.compile(rb"- request:\n    method: ([A-Za-z][!-~]*)\n    uri: ([A-Za-z][!\"$-~]*)\n")
+_NOT_CASSETTE: Final = "request and response do not have the fields of a cassette"
+_NOT_CONVERTED: Final = (
+    "it was recorded by {}, whose recordings are not converted; record the calls again, or import a HAR file of them "
+    "with `toolkit cassettes import FILE NAME`"
+)
+_OLD: Final = "it is in the format of an older version of vcrpy, before 1.0, which `python -m vcr.migration` converts"
+# What stands in the files of other programs, and what to say of them; the first that fits counts.
+_OTHER_PROGRAMS: Final = (
+    (rb"\A\s*\{\s*\"log\"\s*:", "it is a HAR file; `toolkit cassettes import FILE NAME` makes a cassette of it"),
+    (rb"!!python/object:vcr\.request\.Request|\A(?:\[\s*\{\s*\"|- )request\b", _OLD),
+    (rb"recorded_with[\"']? *: *[\"']?betamax", _NOT_CONVERTED.format("betamax")),
+    (rb"recorded_with[\"']? *: *[\"']?(?:VCR-vcr|vcr/)", _NOT_CONVERTED.format("R's vcr")),
+    (rb"recorded_with[\"']? *: *[\"']?VCR|!ruby/struct:VCR::", _NOT_CONVERTED.format("Ruby's VCR")),
+    (rb"(?m)^[ \t{]{0,8}[\"']?http_interactions[\"']? *:", _NOT_CONVERTED.format("Ruby's VCR or a relative of it")),
+    (rb"parsed_body[\"']? *:", _NOT_CONVERTED.format("the serializer of pydantic-ai")),
+    (rb"(?m)^ {4}url: ", _NOT_CONVERTED.format("go-vcr")),
+)
+
+_ITEM: Final = re.compile(rb"(?m)^ {0,2}- (?=request:|response:)")
 
 
 class Item(NamedTuple):
-    """The place of an interaction in a file, and its fields if the file was parsed as a whole.
+    """The place of an interaction in a file, and its fields if the file was parsed as a whole."""
 
-    Attributes:
-        line: its first line, from 1, or None if it is not known.
-        start, end: its first byte and the byte after its last, in a file that is parsed one by one.
-        fields: what a parser made of it, in another file.
-    """
-
-    line: int | None
-    start: int = 0
-    end: int = 0
-    fields: Any = None
+    line: int | None  # its first line, from 1, if it is known
+    start: int = 0  # its first byte in a file that is parsed one by one,
+    end: int = 0  # and the byte after its last
+    fields: Any = None  # what a parser made of it in another file
 
 
 @dataclass(eq=False)
@@ -72,11 +99,7 @@ class Contents:
         return len(self.items)
 
     def interaction(self, number: int) -> Interaction:
-        """Return an interaction by its number.
-
-        Raises:
-            CassetteCorrupt: if it cannot be read.
-        """
+        """Return an interaction by its number."""
         found = self.interaction_or_error(number)
         if isinstance(found, Interaction):
             return found
@@ -92,16 +115,30 @@ class Contents:
         return self._read[number]
 
     def _decoded(self, number: int) -> Interaction:
-        item = None if self.data is None else self.item(number)
-        usual = item and decode_usual(item)
-        if usual:
-            return usual
-        from toolkit.cassettes.format import decoding
+        line, _, _, fields = self.items[number]
+        if self.data is not None:
+            item = self.item(number)
+            usual = decode_usual(item)
+            if usual:
+                return usual
+            fields = self._parsed(item, line or 1)
+        try:
+            return _foreign_interaction(fields) if self.is_foreign else from_fields(fields)
+        except KeyError as error:
+            why = f"{error} is missing"
+        except ValueError as error:
+            why = str(error)
+        except (TypeError, AttributeError, LookupError, ArithmeticError, RecursionError):
+            why = _NOT_CASSETTE  # messages about Python code would not help
+        raise _corrupt(self.source, f"in interaction {number + 1}, {why}", line)
 
-        line, where = self.items[number].line, (self.source, number)
-        if item is not None:
-            return decoding.decode(item, *where, line=line or 1)
-        return decoding.read_fields(self.items[number].fields, *where, line=line, is_foreign=self.is_foreign)
+    def _parsed(self, item: bytes, line: int) -> Any:
+        """Return the fields of one block item of ours; `line` is its first line in the file, from 1."""
+        try:
+            items = yaml_text.load(item)
+        except yaml_text.NotYaml as error:
+            raise _corrupt(self.source, str(error), line + error.line) from None
+        return items[0] if isinstance(items, list) and len(items) == 1 else None
 
     def readable(self) -> dict[int, Interaction]:
         """Return the interactions that can be read, by their numbers."""
@@ -188,11 +225,7 @@ def lay_out(data: bytes, *, source: str) -> Contents | None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file; none if the file does not exist.
-
-    Raises:
-        CassetteError: if it cannot be read.
-    """
+    """Return the bytes of a file; none if the file does not exist."""
     try:
         return read_file(path)
     except FileNotFoundError:
@@ -204,33 +237,91 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read(data: bytes, *, source: str) -> Contents:
-    """Return the interactions in the bytes of a file, which `source` names in messages.
-
-    Raises:
-        CassetteCorrupt: if it is not a cassette, or nothing in it can be read and another program is
-            known to have written it. Names the file and, if known, the line.
-    """
+    """Return the interactions in the bytes of a file, which `source` names in messages."""
     if not data.strip():
         return Contents(source=source, raw=data)
     own = is_ours(data)
     layout = lay_out(data, source=source) if own else None
     if layout is not None:
         return layout
-    from toolkit.cassettes.format import decoding
-
-    parsed, program = decoding.parse(data, source=source, is_ours=own)
-    items = [Item(line, fields=fields) for line, fields in parsed]
+    program = "" if own else next((what for sign, what in _OTHER_PROGRAMS if re.search(sign, data)), "")
+    try:
+        document = yaml_text.load(data) if own else _load_foreign(data)
+    except yaml_text.NotYaml as error:
+        raise _corrupt(source, program or str(error), None if program else 1 + error.line) from None
+    found = document.get("interactions") if isinstance(document, Mapping) else None
+    if not isinstance(found, list):
+        raise _corrupt(source, program or "it does not have the fields of a cassette")
+    ends = [0, *(match.start() for match in _ITEM.finditer(data))]
+    lines = list(accumulate((data.count(b"\n", start, end) for start, end in pairwise(ends)), initial=1))[1:]
+    is_usual = len(lines) == len(found)  # in another layout, lines are not known
+    items = [Item(lines[at] if is_usual else None, fields=fields) for at, fields in enumerate(found)]
     opened = Contents(items, is_foreign=not own, source=source, raw=data)
     if program and not opened.readable():
-        raise decoding.corrupt(source, program)
+        raise _corrupt(source, program)
     return opened
 
 
 def decode_usual(item: bytes) -> Interaction | None:
-    """Return what `decoding.decode` returns for an item of ours, or None if that needs a parser."""
-    if not (item.isascii() and item.startswith(_START) and item.endswith(b"\n")):
+    """Return the interaction in an item of ours, or None if that needs a YAML parser."""
+    if not (item.isascii() and item.startswith(_START)):
         return None
     try:
         return from_fields(yaml_text.load_usual(f" {item[1:-1].decode('ascii')}".split("\n")))
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):  # the parser will say what is wrong
         return None
+
+
+def _load_foreign(data: bytes) -> Any:
+    if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+        try:
+            return json.loads(data.decode("utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            line, what = getattr(error, "lineno", 1) - 1, getattr(error, "msg", "nested or encoded")
+            raise yaml_text.NotYaml(f"it is not valid JSON ({what})", line) from None
+    from vcr.serializers import yamlserializer
+
+    return yaml_text.load(data, yamlserializer.deserialize)
+
+
+def _corrupt(source: str, why: str, line: int | None = None) -> CassetteCorrupt:
+    """Return the error for a file that is not a cassette."""
+    where = f"{source}, line {line}" if line else source
+    return CassetteCorrupt(
+        f"{where} is not a cassette: {why}.",
+        "A cassette is a file in vcrpy's format, version 1. The file was left as it was: fix it, or name another file.",
+        about="cassette",
+    )
+
+
+def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
+    """Return an interaction as stock vcrpy reads it."""
+    request, response = fields["request"], fields["response"]
+    if "parsed_body" in {**request, **response}:
+        raise ValueError("a body is stored under 'parsed_body', as the serializer of pydantic-ai does")
+    code = response.get("status_code")  # what vcrpy wrote for httpx before version 6
+    status = response["status"] if code is None else {"code": code}
+    read = from_fields({"request": {**request, "body": _sent(request)}, "response": {**response, "status": status}})
+    received = read.response.headers
+    try:
+        decompress_body(received, read.response.body)
+    except TooLarge:  # replay refuses it
+        pass
+    except SecretLeak:  # vcrpy records the body decoded for some clients
+        kept = [pair for pair in received if pair[0].lower() not in ("content-encoding", "content-length")]
+        received = (*kept, ("Content-Length", str(len(read.response.body))))
+    return read._replace(
+        response=read.response._replace(headers=received),
+        recorded_at=parse_http_date(header_value(received, "date")) or EPOCH,
+    )
+
+
+def _sent(request: Mapping[str, Any]) -> Any:
+    """Return the body of a request as text, bytes or a file."""
+    value = request.get("body")
+    value = list(value) if isinstance(value, Iterator) else value
+    if isinstance(value, list | tuple) and value and all(isinstance(chunk, bytes) for chunk in value):
+        return b"".join(value)
+    if value is None or isinstance(value, str | bytes) or hasattr(value, "read"):
+        return value
+    return json.dumps(value, default=str)  # what aiohttp was given to send as JSON

@@ -11,34 +11,30 @@ Headers are grouped by name, as vcrpy stores them; a key of ours beside them kee
 from __future__ import annotations
 
 import base64
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+import httpx
+
 from toolkit.cassettes.format import yaml_text
-from toolkit.core.errors import CassetteError, SecretLeak
+from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
-from toolkit.scrubbing.compression import DECOMPRESSORS, Broken, capped
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.transport.errors import NO_CONNECTION
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
-# Names of the httpx errors for a request without an answer. A file cannot make replay raise anything else.
-FAILURES: Final = frozenset(
-    {
-        *("TimeoutException", "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout"),
-        *("NetworkError", "ConnectError", "ReadError", "WriteError", "CloseError"),
-        *("LocalProtocolError", "RemoteProtocolError", "ProxyError", "UnsupportedProtocol", "DecodingError"),
-    }
-)
+RECORDABLE: Final = (httpx.TransportError, httpx.DecodingError)  # errors of a request without an answer
+# The same and their subclasses by name. A file cannot make replay raise anything else.
+FAILURES: Final = {
+    name: kind for name, kind in vars(httpx).items() if isinstance(kind, type) and issubclass(kind, RECORDABLE)
+}
 # Recorded in place of a response when none came, so that stock vcrpy can load the file. No standard defines this
 # status, and a server is unlikely to send it.
 NO_ANSWER: Final = RecordedResponse(599, "No Answer")
-_MOST_ENCODINGS: Final = 10  # of a body; honest ones have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +54,6 @@ class RecordedFailure:
     def __post_init__(self) -> None:
         if self.type not in FAILURES:
             raise ValueError(f"{self.type!r} is not an error that a recorded request can end in")
-
-
-class TooLarge(ValueError):
-    """A body would fill the memory when it is decompressed; the text completes a sentence about it."""
 
 
 class Interaction(NamedTuple):
@@ -93,11 +85,7 @@ class Interaction(NamedTuple):
 
 
 def encode(interaction: Interaction) -> bytes:
-    """Return an interaction as a complete block item, ready to be appended to a cassette.
-
-    Raises:
-        CassetteError: if it could not be read again, because of its URI or status.
-    """
+    """Return an interaction as a complete block item, ready to be appended to a cassette."""
     request, response = interaction.request, interaction.response
     try:
         uri, status = checked_uri(request.uri), checked_status(response.status)
@@ -182,28 +170,6 @@ def _order_of(headers: HeaderList) -> list[str] | None:
     if len(names) == len(set(names)):  # as in most messages
         return None
     return None if names == sorted(names, key=list(dict.fromkeys(names)).index) else names
-
-
-def has_its_encoding(headers: HeaderList, body: bytes) -> bool:
-    """Return whether a body has the content encodings that its headers name.
-
-    Encodings that httpx does not know are left out, as in httpx.
-
-    Raises:
-        TooLarge: if too much comes out, or if there are too many encodings: httpx decompresses in one piece.
-    """
-    values = ",".join(value for name, value in headers if name.lower() == "content-encoding")
-    names = [name for name in map(str.strip, values.lower().split(",")) if name in DECOMPRESSORS]
-    if len(names) > _MOST_ENCODINGS:
-        raise TooLarge(f"has {len(names)} content encodings in a row; at most {_MOST_ENCODINGS} are decompressed")
-    for name in reversed(names if body else []):
-        try:
-            body = capped(DECOMPRESSORS[name](body), len(body))
-        except SecretLeak:
-            raise TooLarge("has too many bytes when it is decompressed") from None
-        except (Broken, zlib.error):
-            return False
-    return True
 
 
 def from_fields(fields: Mapping[str, Any]) -> Interaction:

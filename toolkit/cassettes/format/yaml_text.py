@@ -138,11 +138,7 @@ def _value(scalar: str) -> Any:
 
 
 def _check(text: str, loader: Any) -> None:
-    """Refuse YAML that would crash a loader, or fill the memory once it is loaded.
-
-    Raises:
-        NotYaml: if it is nested too deeply, its aliases repeat too much, or a number would take long to read.
-    """
+    """Refuse YAML that would crash a loader, or fill the memory once it is loaded."""
     import yaml
 
     # Node count and anchor of each open collection; the first entry stands for the document.
@@ -168,15 +164,7 @@ def _check(text: str, loader: Any) -> None:
 
 
 def load(data: bytes, load_safely: Callable[[Any], Any] | None = None) -> Any:
-    """Load YAML of plain types.
-
-    Args:
-        data: the text, in UTF-8.
-        load_safely: how to load it; by default as YAML 1.1 without tags of programming languages.
-
-    Raises:
-        NotYaml: if it is not YAML, has another tag, is nested too deeply, or its aliases repeat too much.
-    """
+    """Load YAML with `load_safely`, by default as YAML 1.1 without tags of programming languages."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every platform has libyaml

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -70,12 +71,7 @@ class Recorder:
         return self.part if self._anew or self.part in prepared else self.path
 
     def get_ready(self) -> None:
-        """Check, before a request is sent, that its response can probably be recorded.
-
-        Raises:
-            CassetteBusy: if another process records to the file.
-            CassetteError: if the file cannot be written.
-        """
+        """Check, before a request is sent, that its response can probably be recorded."""
         if self._claim is not None and self._claim.is_held:
             return
         with self._as_cassette_errors():
@@ -90,23 +86,23 @@ class Recorder:
         self.claim()
 
     def claim(self) -> Claim:
-        """Claim the file for this process until `release`.
-
-        Raises:
-            CassetteBusy: if another process records to it.
-        """
+        """Claim the file for this process until `release`."""
         claim = self._claim
         if claim is None or not claim.is_held:
-            claim = self._claim = writer_lock.acquire(self.path, self)
+            claim = self._claim = writer_lock.acquire(self.path)
         return claim
 
     def release(self) -> None:
         """Let other processes record to the file. The next append claims it again."""
         _unfinished.pop(self, None)
-        claim, self._claim = self._claim, None
-        if claim is not None:
-            with claim.lock:  # wait until other threads have finished writing
-                claim.leave(self)
+        if self._claim is not None:
+            with self._claim.lock:  # wait until other threads have finished writing
+                pass
+            with writer_lock.lock_of_claims:
+                self._claim = None
+            if writer_lock.is_held_here(self.path):
+                # Recorders that nobody uses any more may be alive in reference cycles, as after a cell that ran again.
+                gc.collect()
 
     def repair(self) -> bool:
         """Cut off an incomplete last interaction.
@@ -128,14 +124,7 @@ class Recorder:
         return _stamp_of(self.path) != before
 
     def append(self, interaction: Interaction) -> None:
-        """Scrub an interaction and write it. It is finished at the end of the cell or at interpreter exit if need be.
-
-        Raises:
-            CassetteBusy: if another process records to the file.
-            SecretLeak: if it cannot be checked, or would contain a known secret; nothing was written.
-            CassetteCorrupt: if the file is not a cassette any more; it is left as it is.
-            CassetteError: if the disk is full or the folder not writable; earlier recordings are intact.
-        """
+        """Scrub an interaction and write it; the recording is finished at the end of the cell or of the process."""
         item = encode(scrub(interaction, self._scrubber))
         self._scrubber.known.check(item, where=f"The recording of {interaction.request.method} in {self.path.name}")
         while not self._wrote(item):
@@ -144,12 +133,7 @@ class Recorder:
             _finish_later(self)
 
     def finish(self) -> None:
-        """Replace the file if a new recording of it was made. The file stays claimed until `release`.
-
-        Raises:
-            CassetteBusy: if it was released, and another process now records to it.
-            CassetteError: if the recording cannot be moved; it stays where it was recorded.
-        """
+        """Replace the file if a new recording of it was made. The file stays claimed until `release`."""
         if self.count and self._anew and self.file == self.part:
             claim = self.claim()
             with claim.lock, self._as_cassette_errors():
@@ -305,11 +289,7 @@ def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
 
 
 def scrub(interaction: Interaction, scrubber: Scrubber) -> Interaction:
-    """Return an interaction in a form that is safe to record.
-
-    Raises:
-        SecretLeak: if it cannot be checked for secrets.
-    """
+    """Return an interaction in a form that is safe to record."""
     failure, replaced = interaction.failure, interaction.pseudonyms
     interaction = interaction._replace(pseudonyms=tuple(dict.fromkeys((*replaced, *scrubber.pseudonyms))))
     if failure is None:
@@ -326,10 +306,6 @@ def _repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
     """Return the repaired bytes of a file, to which an item can be appended; empty without a complete interaction.
 
     Interactions keep their bytes unless the file has another layout or contains a known secret.
-
-    Raises:
-        CassetteCorrupt: if the file is not a cassette, or an interaction that is written anew cannot be read.
-        SecretLeak: if a secret cannot be removed.
     """
     opened = contents.read(data, source=source)
     if opened.data is not None:

@@ -1,18 +1,18 @@
 """Let one process at a time record to a file. Within a process, all recorders of the file share one claim to it.
 
 Other processes see the claim as a lock on a file in the user's cache folder; beside the cassette it would clutter the
-repository. The lock ends with its process. If the cache folder cannot be used, nothing is locked.
+repository. A claim ends when the last recorder drops it or is garbage-collected, and with its process. If the cache
+folder cannot be used, nothing is locked.
 """
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 import threading
 from pathlib import Path
-from typing import Any, Final
-from weakref import WeakSet, WeakValueDictionary, finalize
+from typing import Final
+from weakref import WeakValueDictionary
 
 from toolkit.core.errors import CassetteBusy
 from toolkit.local.files import private_folder
@@ -29,45 +29,29 @@ class Claim:
     Attributes:
         lock: hold it while the file is read, written or replaced.
         prepared: files that can be appended to, each with its stamp after our last write.
-        recorders: the recorders that use the claim. It ends when the last of them leaves or is garbage-collected.
     """
 
     def __init__(self, file: Path, lock_file: Path) -> None:
         self.lock = threading.RLock()
         self.prepared: dict[Path, Stamp] = {}
-        self.recorders: WeakSet[Any] = WeakSet()
         self._lock_file = lock_file
-        self._file_lock = _locked(file, lock_file)
-        if self._file_lock is not None:
-            finalize(self, self._file_lock.release)  # at interpreter exit, while modules are still there
+        self._file_lock = _locked(file, lock_file)  # is released with the claim
 
     @property
     def is_held(self) -> bool:
         """True if the claim is in force; it never is in a forked child."""
         return _claims.get(self._lock_file) is self
 
-    def leave(self, recorder: object) -> None:
-        """Remove a recorder; the claim ends if no other uses it."""
-        self.recorders.discard(recorder)
-        if self.recorders:
-            # Some that nobody uses any more may be alive in reference cycles, as after a cell that ran again.
-            gc.collect()
-        with _lock_of_claims:
-            if self.is_held and not self.recorders:
-                del _claims[self._lock_file]
-                if self._file_lock is not None:
-                    self._file_lock.release()
-
 
 _claims: Final[WeakValueDictionary[Path, Claim]] = WeakValueDictionary()  # those in force, by their lock files
-_lock_of_claims = threading.Lock()
+lock_of_claims = threading.Lock()  # hold it while a claim is dropped, so that nobody finds one that is about to end
 
 
 def _reset_after_fork() -> None:
     # Another thread may have held the lock at the fork; in the child nobody would release it.
-    global _lock_of_claims  # noqa: PLW0603
+    global lock_of_claims  # noqa: PLW0603
     _claims.clear()
-    _lock_of_claims = threading.Lock()
+    lock_of_claims = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -79,19 +63,19 @@ def _lock_file_of(file: Path) -> Path:
     return cache_folder() / "recording" / digest[:32]
 
 
-def acquire(file: Path, recorder: object) -> Claim:
-    """Return this process's claim to a file, by its real path with links resolved, and add a recorder to it.
-
-    Raises:
-        CassetteBusy: if another process has a claim to the file.
-    """
+def acquire(file: Path) -> Claim:
+    """Return this process's claim to a file, given by its real path with links resolved."""
     lock_file = _lock_file_of(file)
-    with _lock_of_claims:
+    with lock_of_claims:
         claim = _claims.get(lock_file)
         if claim is None:
             claim = _claims[lock_file] = Claim(file, lock_file)
-        claim.recorders.add(recorder)
         return claim
+
+
+def is_held_here(file: Path) -> bool:
+    """Return True if this process has a claim to a file."""
+    return _lock_file_of(file) in _claims
 
 
 def is_held_elsewhere(file: Path) -> bool:

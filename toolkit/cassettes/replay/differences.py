@@ -6,6 +6,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
 from heapq import nsmallest
 from itertools import islice, takewhile
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import Any, Final
 
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity, Matcher
+from toolkit.cassettes.selection import find_cassette
 from toolkit.core.document import SYMBOLIC_ENDING
-from toolkit.core.errors import CassetteError, CassetteMiss
+from toolkit.core.errors import CassetteError, CassetteMiss, ConfigurationError
 from toolkit.core.text import excerpt, printable
 from toolkit.local.folders import HOW_TO_NAME_PROJECT
+from toolkit.local.settings import Settings
 from toolkit.scrubbing.messages import RecordedRequest
 
 _COMPARED: Final = 40  # recordings; those with the nearest method and URI
@@ -179,25 +182,25 @@ def _shared_prefix(left: str, right: str) -> int:
 
 def missing(
     path: Path,
+    settings: Settings | None = None,
     *,
-    elsewhere: Path | None = None,
     is_offline: bool = False,
     to_record: str = 'record it with mode="once" while online',
 ) -> CassetteMiss:
-    """Return the error for a file that does not exist or is empty.
-
-    `elsewhere` is where a cassette of that name would be in the project; `to_record` is advice on how to record it.
-    """
+    """Return the error for a file that does not exist or is empty; `to_record` is advice on how to record it."""
     path = path.absolute()
     what = f"{path} is empty: it has no recordings." if path.is_file() else f"The cassette {path} does not exist."
     advice = f"Check the name, or {to_record}."
-    if elsewhere is not None and elsewhere.absolute() != path and elsewhere.is_file():
+    elsewhere = path
+    with suppress(ConfigurationError):  # the name is not one of a cassette
+        elsewhere = find_cassette(path.stem, settings).absolute()
+    if elsewhere != path and elsewhere.is_file():
         advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
     elif not path.parent.is_dir():
         what += " Its folder does not exist either."
         advice = f"{advice} {HOW_TO_NAME_PROJECT}"
     if is_offline:
-        advice += " TOOLKIT_OFFLINE is set, so nothing is recorded."
+        advice += " Nothing is recorded offline, which TOOLKIT_OFFLINE, tk.offline() or the running command chose."
     return CassetteMiss(what, advice, about="cassette")
 
 

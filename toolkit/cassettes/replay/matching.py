@@ -52,37 +52,33 @@ class Identity(NamedTuple):
 ANYONE: Final = Identity()
 
 
-class _Uri(NamedTuple):
-    """The parts of a URI as httpx sends it."""
-
-    scheme: str
-    host: str | None
-    port: int | str | None
-    path: str
-    query: tuple[tuple[str, str], ...]
-    whole: str
-
-
 @lru_cache(maxsize=1024)
-def _uri_of(uri: str) -> _Uri:
-    """Return the parts of a URI, its path percent-encoded and without segments that are `.` or `..`.
+def _parts_of(uri: str) -> dict[str, Hashable]:
+    """Return the parts of a URI as httpx sends it, by vcrpy's names.
 
-    Other clients write some paths in other ways, and placeholders in foreign recordings are not percent-encoded.
+    Its path is percent-encoded and has no segments that are `.` or `..`: other clients write some paths in other ways,
+    and placeholders in foreign recordings are not percent-encoded.
     """
     parts = urlsplit(uri)
     path = parts.path or "/"
     if _UNUSUAL_PATH.search(path):
         with suppress(httpx.InvalidURL):
             path = httpx.URL("http://h" + path).raw_path.decode("ascii")
-    return _Uri(
-        parts.scheme,
-        parts.hostname,
+    whole = parts._replace(path=path, fragment="").geturl()
+    return {
+        "uri": whole,
+        "url": whole,
+        "scheme": parts.scheme,
+        "host": parts.hostname,
         # A URI that is not valid has a port that no recording has.
-        parts.port or _DEFAULT_PORTS.get(parts.scheme) if is_uri(uri) else parts.netloc,
-        path,
-        tuple(sorted(parse_qsl(parts.query, keep_blank_values=True))),
-        parts._replace(path=path, fragment="").geturl(),
-    )
+        "port": parts.port or _DEFAULT_PORTS.get(parts.scheme) if is_uri(uri) else parts.netloc,
+        "path": path,
+        "query": tuple(sorted(parse_qsl(parts.query, keep_blank_values=True))),
+    }
+
+
+def _part_of_uri(name: str) -> Callable[[RecordedRequest], Hashable]:
+    return lambda request: _parts_of(request.uri)[name]
 
 
 def _headers(request: RecordedRequest) -> Hashable:
@@ -121,13 +117,7 @@ def canonical_body(request: RecordedRequest) -> Hashable:
 # Parts of method and URI, which are known before an item is parsed.
 HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "method": lambda request: request.method.upper(),
-    "uri": lambda request: _uri_of(request.uri).whole,
-    "url": lambda request: _uri_of(request.uri).whole,
-    "scheme": lambda request: _uri_of(request.uri).scheme,
-    "host": lambda request: _uri_of(request.uri).host,
-    "port": lambda request: _uri_of(request.uri).port,
-    "path": lambda request: _uri_of(request.uri).path,
-    "query": lambda request: _uri_of(request.uri).query,
+    **{name: _part_of_uri(name) for name in ("uri", "url", "scheme", "host", "port", "path", "query")},
 }
 # Parts for which an item must be parsed.
 PARSED_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
@@ -143,9 +133,6 @@ class Matcher:
     Attributes:
         names: vcrpy's names of the parts, and `identity`.
         uses_identity: True if the caller must be the same.
-
-    Raises:
-        ConfigurationError: if vcrpy does not have one of the names.
     """
 
     def __init__(self, match_on: Sequence[str]) -> None:

@@ -20,14 +20,15 @@ from typing import Final
 from urllib.parse import unquote_plus
 
 from toolkit.cassettes.format.contents import Contents
-from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction, TooLarge, has_its_encoding
+from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher
-from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError
+from toolkit.core.errors import AccessError, CassetteCorrupt, CassetteMiss, ConfigurationError, SecretLeak
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET
 from toolkit.local.files import expanded, open_plain
 from toolkit.local.folders import own_variable
+from toolkit.scrubbing.compression import TooLarge, decompress_body
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
@@ -46,9 +47,6 @@ class Player:
     """Plays the interactions that a file held when it was opened; arguments as for a cassette. Thread-safe.
 
     `file` is the cassette's, for errors and for the play log.
-
-    Raises:
-        ConfigurationError: if a name in match_on is unknown, or the play log cannot be written.
     """
 
     def __init__(
@@ -90,16 +88,9 @@ class Player:
         return [f"{head.method} {head.uri}" for head in heads]
 
     def play(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Interaction | None:
-        """Return the interaction that answers a request, or None.
+        """Return the interaction that answers a request of a caller, or None.
 
-        Args:
-            request: the request, scrubbed unless `as_written`.
-            identity: the caller.
-            as_written: True to look only for a recording that is written like the request.
-
-        Raises:
-            CassetteCorrupt: if the recorded item cannot be read, its body is too large when decompressed, or a header
-                has a name that no header can have.
+        The request is scrubbed, unless `as_written` asks for a recording that is written just like it.
         """
         with self._lock:
             takes = self._find(request, identity, as_written=as_written)
@@ -120,7 +111,7 @@ class Player:
             if self._token_requests is None:
                 numbers = self._contents.token_requests
                 self._token_requests = {self._contents.interaction(each).token_obtained: each for each in numbers}
-            number = self._token_requests.get(authorization)
+            number = self._token_requests.pop(authorization, None)
             if number is None or number in self._play_counts:
                 return None
             self._count(number)
@@ -133,11 +124,7 @@ class Player:
         self._play_counts[number] = played + 1
 
     def miss(self, request: RecordedRequest, identity: Identity) -> CassetteMiss:
-        """Return the error for a request without a recording, or with recordings that were all played.
-
-        Raises:
-            CassetteCorrupt: if none of the recordings can be read.
-        """
+        """Return the error for a request without a recording, or with recordings that were all played."""
         with self._lock:
             takes = self._find(request, identity)
         if takes and self._strict:
@@ -151,16 +138,19 @@ class Player:
 
     def _check(self, number: int, response: RecordedResponse) -> None:
         """Refuse a response that the client cannot use, or whose body would fill the memory when it is decompressed."""
+        what = advice = ""
         try:
-            has_its_encoding(response.headers, response.body)
-            if all(_NAME.fullmatch(name) for name, _ in response.headers):
-                return
-            what, advice = "has a header whose name is not valid", "Correct the name, or record the call again."
-        except TooLarge as error:
-            what = f"has a body that {error}"
+            decompress_body(response.headers, response.body)
+        except TooLarge:
+            what = "has a body that has too many bytes when it is decompressed"
             advice = "It is not replayed, because it could fill the memory. The file was left as it was."
-        where = f"In {self._file.name}, the response in interaction {number + 1}"
-        raise CassetteCorrupt(f"{where} {what}.", advice, about="cassette")
+        except SecretLeak:  # the client says so
+            pass
+        if not all(_NAME.fullmatch(name) for name, _ in response.headers):
+            what, advice = "has a header whose name is not valid", "Correct the name, or record the call again."
+        if what:
+            where = f"In {self._file.name}, the response in interaction {number + 1}"
+            raise CassetteCorrupt(f"{where} {what}.", advice, about="cassette")
 
     def _find(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> list[int]:
         numbers, is_foreign = range(len(self._contents)), self._contents.is_foreign
@@ -203,14 +193,7 @@ class Player:
         return frozenset(text for text in found if len(text) >= SHORTEST_SECRET)
 
     def refuse_recorded_values(self, request: RecordedRequest) -> None:
-        """Refuse a request that is about to be sent with a placeholder or pseudonym of this recording as a value.
-
-        Args:
-            request: as the caller made it.
-
-        Raises:
-            AccessError: if the URL, a header or the body holds such a value.
-        """
+        """Refuse to send a caller's request with a placeholder or pseudonym of this recording as a value."""
         for place, text in _texts_of(request) if len(self._contents) else ():
             kind = self._kind_in(text)
             if kind:
@@ -243,11 +226,7 @@ def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
 
 
 def note_played(folder: Path, cassette: Path, number: int | None) -> None:
-    """Note that an interaction (numbered from 0) of a cassette is played; None notes that the cassette is opened.
-
-    Raises:
-        ConfigurationError: if the log cannot be written. An incomplete log would name too few interactions.
-    """
+    """Note that an interaction (numbered from 0) of a cassette is played; None notes that the cassette is opened."""
     line = json.dumps([os.path.realpath(cassette), number]).encode("ascii") + b"\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -255,7 +234,7 @@ def note_played(folder: Path, cassette: Path, number: int | None) -> None:
         file = open_plain(folder / f"{os.getpid()}{_SUFFIX}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         with os.fdopen(file, "ab", buffering=0) as stream:
             stream.write(line)
-    except OSError as error:
+    except OSError as error:  # an incomplete log would name too few interactions
         raise _unusable(f"Cannot write the log of what is played to {folder}", error) from None
 
 
@@ -275,9 +254,6 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
     """Return the interactions that were played, by their numbers from 0, for each cassette that was opened.
 
     Cassettes are named by their real path. The set of one that was opened and not played is empty.
-
-    Raises:
-        ConfigurationError: if the folder, which TOOLKIT_PLAY_LOG named, cannot be read.
     """
     played: dict[Path, set[int]] = {}
     try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache, cached_property, lru_cache, partial
 from typing import Any, Final
 
-from toolkit.core.errors import ConfigurationError, SecretLeak, as_instance, as_secrets, as_several
+from toolkit.core.errors import ConfigurationError, SecretLeak, as_instance, as_several
 from toolkit.core.secret import Secret
 from toolkit.core.text import excerpt
 from toolkit.local.settings import Settings
@@ -68,9 +68,9 @@ class Rules:
         for name in _LISTS:
             object.__setattr__(self, name, as_several(getattr(self, name), str, about=name, example='["..."]'))
         if self.key is not None:
-            [key] = as_secrets([self.key], about="key")
-            object.__setattr__(self, "key", key)
-            if len(key.reveal()) < 16:
+            [key] = as_several([self.key], str | Secret, about="key", example='os.environ["MY_SECRET"]')
+            object.__setattr__(self, "key", Secret(key))
+            if len(self.key.reveal()) < 16:
                 raise ConfigurationError(
                     "The key of the pseudonyms is too short.", "Pass at least 16 random characters.", about="key"
                 )

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.text import excerpt, workspace_path
+from toolkit.core.text import excerpt
+from toolkit.local.files import workspace_path
 from toolkit.scrubbing.scanning.findings import Finding
 
 _CONDITIONS: Final = ("path", "kind", "fingerprint")

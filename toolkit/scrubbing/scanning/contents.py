@@ -23,7 +23,8 @@ from json.encoder import encode_basestring
 from typing import IO, Any, Final, NamedTuple
 
 from toolkit.core.errors import SecretLeak
-from toolkit.core.text import excerpt, source_lines
+from toolkit.core.text import excerpt
+from toolkit.local.files import source_lines
 from toolkit.scrubbing import compression
 from toolkit.scrubbing.normal_form import flags_of, is_text
 

@@ -19,9 +19,8 @@ from toolkit.core.text import (
     list_text,
     masked,
     printable,
-    toml_string,
-    workspace_path,
 )
+from toolkit.local.files import toml_string, workspace_path
 
 PAGE: Final = "notebooks/how-to/after-a-leak.md"
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -19,13 +19,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from unittest.mock import patch
 
-from toolkit.cassettes import cell_cassette
+from toolkit.cassettes import selection
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents, interactions
-from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cassettes.replay import differences
 from toolkit.cassettes.replay.player import note_opened
+from toolkit.cassettes.selection import find_cassette
 from toolkit.core.errors import CassetteMiss, ConfigurationError, NetworkBlocked
 from toolkit.local.files import write_atomically
 from toolkit.local.folders import SETTINGS_FILE, project_of
@@ -95,7 +95,7 @@ class Playing:
         if has_recording or mode != "none" or is_needed or is_offline():
             self._before = self.path.read_bytes() if has_recording and mode != "none" else None
             self.cassette = self._open(mode)
-            cell_cassette.put_in_place(self.cassette)
+            selection.put_in_place(self.cassette)
         if self.cassette is None or not self.cassette.records:
             own = self.choice.allowed_hosts
             hosts = [*item.config.getini("toolkit_allowed_hosts"), *([own] if isinstance(own, str) else own)]
@@ -118,7 +118,7 @@ class Playing:
         cassette = self.cassette
         if cassette is None:
             return ""
-        cell_cassette.remove(cassette)
+        selection.remove(cassette)
         has_recorded, is_strict = cassette.recorded_count > 0, cassette.strict
         cassette.strict = False  # what was not played is reported here
         if well:

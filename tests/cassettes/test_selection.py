@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.cassettes.paths import find_cassette
+from toolkit.cassettes.selection import find_cassette
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 

@@ -1,14 +1,21 @@
-"""The arguments that choose a cassette: its name or path, and the record mode."""
+"""Select a cassette: by its name or path, with a record mode; or that of the running cell or test.
+
+`%%cassette` and the pytest plugin put a cassette in place, which sessions without one of their own then use.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from toolkit.core.errors import ConfigurationError, as_choice
 from toolkit.local.files import expanded, lies_in
 from toolkit.local.settings import Settings, as_settings, is_offline
+
+# A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
+if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -20,11 +27,7 @@ _LONGEST_QUOTE: Final = 60  # characters
 
 
 def as_mode(mode: str | None) -> Mode:
-    """Return the record mode in force: by default `once`, as in vcrpy, and always `none` while offline.
-
-    Raises:
-        ConfigurationError: if there is no such mode.
-    """
+    """Return the record mode in force: by default `once`, as in vcrpy, and always `none` while offline."""
     chosen: Mode = "once" if mode is None else as_choice(mode, MODES, about="mode")
     return "none" if is_offline() else chosen
 
@@ -34,10 +37,6 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
 
     Text without a suffix and without a separator is a name in the cassettes folder of the project. Anything else is an
     ordinary path.
-
-    Raises:
-        ConfigurationError: if it is neither a name nor a path, not a portable name, or the name of a link out of the
-            folder.
     """
     path = expanded(cassette, about="cassette")
     parts = Path(cassette).parts
@@ -60,9 +59,30 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     return file
 
 
-def same_name_in_project(path: Path, settings: Settings | None = None) -> Path | None:
-    """Return the path of a cassette in the project that has the name of this file, or None if the name is not valid."""
-    try:
-        return find_cassette(path.stem, settings)
-    except ConfigurationError:
-        return None
+# Belongs to the process rather than to a context: threads and tasks that a cell starts are part of the cell.
+_open: list[Cassette] = []
+
+
+def current() -> Cassette | None:
+    """Return the cassette of the running cell or test, or None."""
+    return _open[-1] if _open else None
+
+
+def put_in_place(cassette: Cassette) -> None:
+    """Let sessions without a cassette of their own use this one, until `take_away`."""
+    _open.append(cassette)
+
+
+def remove(cassette: Cassette) -> None:
+    """Undo `put_in_place` for one cassette; it stays open."""
+    _open[:] = [other for other in _open if other is not cassette]
+
+
+def take_away(*, well: bool) -> None:
+    """Close the cell's cassettes; with mode `all`, new recordings replace the old files only if the cell ended well."""
+    while _open:
+        cassette = _open.pop()
+        if well:
+            cassette.close()
+        else:
+            cassette.abandon()

@@ -1,0 +1,234 @@
+"""Errors of a transport show no credentials, whatever the network does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import socket
+import sys
+import threading
+from dataclasses import dataclass
+
+import httpx
+import pytest
+from frames import raised, with_locals
+
+from toolkit.transport.flow import without_frames
+
+
+class Server:
+    """A loopback server that calls a function for each connection, in its own thread."""
+
+    def __init__(self, treat):
+        self._treat = treat
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
+                self._treat(connection, self._ended)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self._ended.set()
+        # Closing alone would not wake a thread that accepts.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(10)
+
+
+def drop(connection, ended):
+    connection.recv(100)
+
+
+def garbage(connection, ended):
+    connection.recv(65536)
+    connection.sendall(b"\x00\xff this is not HTTP\r\n\r\n")
+
+
+def silence(connection, ended):
+    connection.recv(65536)
+    ended.wait(30)
+
+
+def half_a_body(connection, ended):
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+
+
+def refused_tunnel(connection, ended):
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+
+
+class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """More data than the buffers of the sockets hold."""
+
+    def __iter__(self):
+        for _ in range(400):
+            yield b"x" * 65536
+
+    async def __aiter__(self):
+        for piece in self:
+            yield piece
+
+
+@dataclass(frozen=True)
+class Fault:
+    treat: object
+    error: type[Exception]
+    method: str = "GET"
+    header: tuple[bytes, bytes] = (b"X-Harmless", b"yes")
+    proxied: str = ""
+
+
+FAULTS = {
+    "drop": Fault(drop, httpx.TransportError),
+    "drop mid-upload": Fault(drop, httpx.TransportError, "POST"),
+    "garbage": Fault(garbage, httpx.RemoteProtocolError),
+    "read timeout": Fault(silence, httpx.ReadTimeout),
+    "write timeout": Fault(silence, httpx.WriteTimeout, "POST", header=(b"X-Long", b"x" * 8_000_000)),
+    "illegal header of the caller": Fault(drop, httpx.LocalProtocolError, header=(b"X-Bad", b"a\nb")),
+    "half a body": Fault(half_a_body, httpx.RemoteProtocolError),
+    "drop by a proxy": Fault(drop, httpx.TransportError, proxied="http://elsewhere.invalid"),
+    "refused tunnel": Fault(refused_tunnel, httpx.ProxyError, proxied="https://elsewhere.invalid"),
+}
+
+
+def caught(url, fault, secret, *, is_async, clean):
+    """Return the error that a fault raises, caught as by the driver of a flow, and cleaned if `clean`."""
+    request = _request(url, fault, secret)
+    proxy = httpx.Proxy(url, auth=("user", secret)) if fault.proxied else None
+    if is_async:
+        return asyncio.run(_caught_async(httpx.AsyncHTTPTransport(proxy=proxy), request, clean))
+    with httpx.HTTPTransport(proxy=proxy) as transport:
+        try:
+            transport.handle_request(request).read()
+        except httpx.HTTPError as error:
+            if clean:
+                without_frames(error)
+            return error
+    raise AssertionError("the request did not fail")
+
+
+async def _caught_async(transport, request, clean):
+    async with transport:
+        try:
+            await (await transport.handle_async_request(request)).aread()
+        except httpx.HTTPError as error:
+            if clean:
+                without_frames(error)
+            return error
+    raise AssertionError("the request did not fail")
+
+
+def _request(url, fault, secret):
+    seconds = 0.1 if issubclass(fault.error, httpx.TimeoutException) else 30
+    headers = [(b"Host", b"service"), (b"Authorization", b"Bearer " + secret.encode()), fault.header]
+    if fault.method == "POST":
+        headers.append((b"Transfer-Encoding", b"chunked"))
+    return httpx.Request(
+        fault.method,
+        f"{fault.proxied or url}/v1/accounts",
+        headers=headers,
+        stream=Upload() if fault.method == "POST" else httpx.ByteStream(b""),
+        extensions={"timeout": {"connect": 5, "read": seconds, "write": seconds, "pool": 5}},
+    )
+
+
+def as_ipython_shows(error):
+    """Return the traceback of IPython's %xmode Verbose."""
+    from IPython.core.ultratb import VerboseTB
+
+    try:
+        raise error
+    except httpx.HTTPError:
+        return VerboseTB(theme_name="nocolor").text(*sys.exc_info())
+
+
+@pytest.mark.parametrize(
+    ("name", "is_async"),
+    [*((name, False) for name in FAULTS), *((name, True) for name in ("drop mid-upload", "half a body"))],
+)
+def test_no_frame_shows_a_secret(name, is_async):
+    """Whatever the network does, a traceback with local variables shows the error but no credentials."""
+    fault, secret = FAULTS[name], secrets.token_hex(20)
+    with Server(fault.treat) as server:
+        error = caught(server.url, fault, secret, is_async=is_async, clean=True)
+    assert isinstance(error, fault.error)
+    for text in (as_ipython_shows(error), with_locals(error)):
+        assert type(error).__name__ in text
+        assert secret not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "show", "is_async"),
+    [("illegal header of the caller", with_locals, False), ("drop by a proxy", with_locals, True)],
+)
+def test_frames_of_libraries_show_secrets(name, show, is_async):
+    """Without cleaning, the frames of httpx and httpcore show credentials, so the test above can fail."""
+    fault, secret = FAULTS[name], secrets.token_hex(20)
+    with Server(fault.treat) as server:
+        error = caught(server.url, fault, secret, is_async=is_async, clean=False)
+    assert secret in show(error.with_traceback(error.__traceback__.tb_next))  # without the frame of this test
+
+
+def test_groups():
+    """Members of nested groups are cleaned with their causes; messages, notes and links stay."""
+    cause, inner = raised(ValueError("b")), raised(OSError("a"))
+    inner.__cause__ = cause
+    group = raised(BaseExceptionGroup("many", [ExceptionGroup("some", [inner])]))
+    group.add_note("a note")
+    without_frames(group)
+    assert [error.__traceback__ for error in (group, group.exceptions[0], inner, cause)] == [None] * 4
+    assert (group.__notes__, inner.__cause__, str(inner)) == (["a note"], cause, "a")
+
+
+def failing_call():
+    """Clean an error like the driver of a flow, and return it."""
+    try:
+        try:
+            raise OSError("below")  # noqa: TRY301
+        except OSError as below:
+            raise httpx.ConnectError("failed") from below
+    except httpx.ConnectError as error:
+        without_frames(error)
+        return error
+
+
+def test_error_that_the_caller_was_handling():
+    """An error that the caller was handling during the call keeps its traceback and chain, also in a task."""
+
+    async def handling():
+        try:
+            raise KeyError("of the caller")  # noqa: TRY301
+        except KeyError:
+            await asyncio.sleep(0)
+            return failing_call()
+
+    error = asyncio.run(handling())
+    below = error.__cause__
+    assert (error.__traceback__, below.__traceback__) == (None, None)
+    assert isinstance(below.__context__, KeyError)
+    assert below.__context__.__traceback__ is not None
+
+
+def test_request_of_an_error():
+    """The request of an error, or of its response, is removed."""
+    hot = httpx.Request("GET", "https://a.example", headers={"Authorization": "Bearer x"})
+    cause = raised(httpx.HTTPStatusError("b", request=hot, response=httpx.Response(500, request=hot)))
+    error = raised(httpx.ConnectError("a", request=hot), cause)
+    without_frames(error)
+    assert (error._request, cause._request, cause.response._request) == (None, None, None)
