@@ -2,32 +2,23 @@
 
 The practice service runs in a process of its own and counts. The row of each way has its calls a second, these beside
 one process with as many threads, the token requests that the service counted, the renewals that were due at most, the
-token requests in the ledgers of workers, and whether each key has exactly one answer. In one way, a worker gets SIGKILL
-in the middle.
+token requests in the ledgers of workers, and whether each key has exactly one answer. `tests/cluster` kills workers.
 
-Targets: no more token requests than renewals that were due, none from a worker, every key once, and the client secret
-neither in the handle nor in the memory of a worker.
+Targets: no more token requests than renewals that were due, none from a worker, every key once.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from distributed import Client, LocalCluster
 
 import toolkit as tk
 from tests.benchmarks.measuring import IS_QUICK, Table
-from tests.cluster.process_memory import holds
 from tests.practice_process import practice_process
 
 WORKERS, THREADS = (2 if IS_QUICK else 4), 2
@@ -38,23 +29,14 @@ RENEWED_AFTER = 0.9 * (VALIDITY - 1)  # seconds; `expires_in` is slightly under 
 Result = list[tuple[int, int]]  # key and status
 
 
-def call(key: int, session: Any) -> tuple[int, int]:
-    """Make the call of a key."""
-    return key, session.broker.get("/v1/accounts", params={"key": key}).status_code
-
-
 def calls(keys: range, session: Any) -> Result:
     """Make the calls of some keys, one after the other."""
-    return [call(key, session) for key in keys]
+    return [(key, session.broker.get("/v1/accounts", params={"key": key}).status_code) for key in keys]
 
 
 def chunks() -> list[range]:
     """Return the keys in ranges, one for each task."""
     return [range(start, min(start + CALLS_OF_A_TASK, CALLS)) for start in range(0, CALLS, CALLS_OF_A_TASK)]
-
-
-def warm_up() -> None:
-    """Load what calls and sweeps need, which takes a new worker longer than all its calls of a quick run."""
 
 
 def token_requests_here(session: Any) -> int:
@@ -66,28 +48,6 @@ def in_one_process(session: tk.Session) -> Result:
     """Make all calls on as many threads of this process as the cluster has."""
     with ThreadPoolExecutor(WORKERS * THREADS) as threads:
         return [pair for pairs in threads.map(lambda keys: calls(keys, session), chunks()) for pair in pairs]
-
-
-def on_the_cluster(client: Client, lent: Any, *, kills: bool = False) -> Result:
-    """Make all calls on the cluster; kill a worker when about half of them are done if asked to."""
-    futures = client.map(calls, chunks(), session=lent, pure=False)
-    if kills:
-        while sum(future.done() for future in futures) < len(futures) / 2:
-            time.sleep(0.05)
-        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-    return [pair for pairs in client.gather(futures) for pair in pairs]
-
-
-def swept(session: tk.Session, **options: Any) -> Result:
-    """Make all calls by a sweep."""
-    with tempfile.TemporaryDirectory() as folder:
-        result = tk.sweep(session.broker, range(CALLS), path_of, into=Path(folder, "accounts"), at_once=8, **options)
-        return [(int(key), 200) for key in result.table()["key"]]
-
-
-def path_of(key: int) -> tuple[str, dict[str, int]]:
-    """Return the call of a key."""
-    return "/v1/accounts", {"key": key}
 
 
 def main() -> None:
@@ -116,32 +76,14 @@ def main() -> None:
                 way, *cells, str(1 + int(seconds / RENEWED_AFTER)), str(by_workers), "yes" if is_once else "NO"
             )
 
-        def lent(session: tk.Session, *, kills: bool = False) -> tuple[Result, int]:
+        def lent(session: tk.Session) -> tuple[Result, int]:
             with tk.lend(session, client) as handle:
-                result = on_the_cluster(client, handle, kills=kills)
+                futures = client.map(calls, chunks(), session=handle, pure=False)
+                result = [pair for pairs in client.gather(futures) for pair in pairs]
                 return result, sum(client.run(token_requests_here, handle).values())
 
-        client.run(warm_up)
         measure(f"one process, {WORKERS * THREADS} threads", lambda session: (in_one_process(session), 0))
         measure(f"{WORKERS} worker processes", lent)
-        measure(f"{WORKERS} worker processes, one killed", lambda session: lent(session, kills=True))
-        client.wait_for_workers(WORKERS)
-        measure("sweep in one process", lambda session: (swept(session), 0))
-        measure(f"sweep on {WORKERS} worker processes", lambda session: (swept(session, cluster=client), 0))
-        search(service, client)
-
-
-def search(service: Any, client: Client) -> None:
-    """Print where the client secret and the access token are found."""
-    credentials = service.credentials["broker-secret"]
-    session = tk.Session(credentials=credentials, settings=service.settings)
-    with tk.lend(session, client) as lent:
-        client.gather(client.map(calls, chunks()[:8], session=lent, pure=False))
-        secret = credentials.client_secret.reveal()
-        print(f"client secret in the pickled handle: {secret.encode() in pickle.dumps(lent)}")
-        if sys.platform == "linux":
-            pids = client.run(os.getpid).values()
-            print(f"client secret in the memory of workers: {sum(holds(pid, secret) for pid in pids)} of {len(pids)}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Count what a recording still shows: 105 forms of a known secret, and 434 names of credentials of real services.
 
 Forms: a credentials object of this process holds the secret, and an answer repeats it in the form. Names: a call of an
-unknown service carries a strong value under the name that its documentation gives. Each is recorded with a plain
-cassette, forms also with a session's. A case is in clear if a reader who undoes the form gets the secret, or two thirds
-of it, from the recorded body. Names are counted too in a file that was never scrubbed, with `tk.scan`, and in a second
-list of 100, of which only counts are printed.
+unknown service carries a strong value under the name that its documentation gives. Each is recorded with a cassette.
+A case is in clear if a reader who undoes the form gets the secret, or two thirds of it, from the recorded body. Names
+are counted too in a second list of 100, of which only counts are printed.
 
     python -m tests.benchmarks.coverage [--list] [--quick]
 
@@ -32,8 +31,6 @@ from tests.benchmarks.corpus.names import CASES, Name, cases, new_value
 from tests.benchmarks.measuring import IS_QUICK, Table
 
 CLEAR, REPLACED, REFUSED = "in clear", "replaced", "refused"
-ADDRESS_NAMES = ("trading_live", "trading_paper", "market_data", "market_data_sandbox", "broker", "broker_sandbox")
-ADDRESSES = {name: f"https://{name.replace('_', '-')}.example" for name in (*ADDRESS_NAMES, "auth", "auth_sandbox")}
 Credentials = tk.KeyPair | tk.ClientSecret | tk.ClientKey
 
 
@@ -49,38 +46,21 @@ def credentials_with(kind: str, secret: str) -> Credentials | None:
     return tk.KeyPair("AK" + secret[:6][::-1] + "OWNERKEYID", secret, environment="live")
 
 
-def record_form(form: Form, recorder: str, folder: Path) -> str:
+def record_form(form: Form, folder: Path) -> str:
     """Record an answer with a known secret in a form, and say what became of it."""
-    secret = new_secret(form.kind, random.Random(f"{form.name} {recorder}"))  # noqa: S311 - the same at each run
+    secret = new_secret(form.kind, random.Random(form.name))  # noqa: S311 - the same at each run
     body = form.write(secret)
     if secret.encode() not in form.read(body):
         raise AssertionError(f"the form cannot be read back: {form.name}")
     headers = {"Content-Type": form.media_type} | ({"Content-Encoding": form.encoding} if form.encoding else {})
-    token = {"access_token": "token-" + secret[::-1].encode().hex()[:32], "expires_in": 900}
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("/token"):
-            return httpx.Response(200, json=token | {"token_type": "Bearer"})
-        return httpx.Response(200, stream=httpx.ByteStream(body), headers=headers)
-
-    path = folder / f"{FORMS.index(form)}-{len(recorder)}.yaml"
-    credentials = credentials_with(form.kind, secret)
-    service = httpx.MockTransport(answer)
+    path = folder / f"{FORMS.index(form)}.yaml"
+    credentials = credentials_with(form.kind, secret)  # the process knows their secret
+    texts = () if credentials else (secret,)
     try:
-        if credentials is None or recorder == "plain cassette":
-            texts = () if credentials else (secret,)
-            with (
-                tk.Cassette(path, "all", secrets=texts) as cassette,
-                httpx.Client(transport=cassette.transport(service)) as client,
-            ):
+        with tk.Cassette(path, "all", secrets=texts) as cassette:
+            service = httpx.MockTransport(lambda _: httpx.Response(200, stream=httpx.ByteStream(body), headers=headers))
+            with httpx.Client(transport=cassette.transport(service)) as client:
                 client.get("https://shop.example/notes/7")
-        else:
-            settings = tk.Settings(addresses=ADDRESSES)
-            with tk.Session(
-                None, credentials, cassette=path, mode="all", settings=settings, transport=service
-            ) as session:
-                client = session.trading if isinstance(credentials, tk.KeyPair) else session.broker
-                client.get("/notes/7")
     except tk.SecretLeak:
         return REFUSED
     return CLEAR if shows(form, secret, body, recorded_bodies(path)[-1]) else REPLACED
@@ -112,10 +92,10 @@ def recorded_bodies(path: Path) -> list[bytes]:
     return [body.encode() if isinstance(body, str) else body for body in bodies]
 
 
-def count_forms(recorder: str) -> dict[str, str]:
+def count_forms() -> dict[str, str]:
     """Return what became of each form."""
     with tempfile.TemporaryDirectory() as folder:
-        return {form.name: record_form(form, recorder, Path(folder)) for form in FORMS[:: 8 if IS_QUICK else 1]}
+        return {form.name: record_form(form, Path(folder)) for form in FORMS[:: 8 if IS_QUICK else 1]}
 
 
 def request_with(case: Name, value: str) -> tuple[httpx.Request, httpx.Response]:
@@ -168,71 +148,39 @@ def all_texts(data: Any) -> Iterator[str]:
         yield from (text, unquote_plus(text), unquote(text), text.replace('\\"', '"'))
 
 
-def is_flagged(case: Name, value: str, folder: Path) -> bool:
-    """Check whether a scan finds a credential in a file in vcrpy's format that was never scrubbed."""
-    request, answer = request_with(case, value)
-    item = {
-        "request": {
-            "method": request.method,
-            "uri": str(request.url),
-            "headers": {name: [text] for name, text in request.headers.items()},
-            "body": request.read().decode(),
-        },
-        "response": {
-            "status": {"code": 200, "message": "OK"},
-            "headers": {name: [text] for name, text in answer.headers.items()},
-            "body": {"string": answer.read().decode()},
-        },
-    }
-    path = folder / "found.yaml"
-    path.write_text(yaml.safe_dump({"version": 1, "interactions": [item]}))
-    return bool(list(tk.scan([path])))
-
-
-def count_names(names: list[Name]) -> tuple[dict[str, str], dict[str, bool]]:
-    """Return what became of each name, and whether a scan flags it."""
-    recorded, flagged = {}, {}
+def count_names(names: list[Name]) -> dict[str, str]:
+    """Return what became of each name."""
+    recorded = {}
     with tempfile.TemporaryDirectory() as folder:
         for case in names[:: 8 if IS_QUICK else 1]:
             value, parts = new_value(case.format, random.Random(f"{case.place} {case.name}"))  # noqa: S311
-            label = f"{case.place} {case.name} ({case.service}){', UUID or digest' if case.looks_alike else ''}"
-            flagged[label] = is_flagged(case, value, Path(folder))
+            label = f"{case.place} {case.name} ({case.service})"
             recorded[label] = record_name(case, value, parts, Path(folder))
-    return recorded, flagged
+    return recorded
 
 
-def print_counts(table: Table, label: str, results: dict[str, str], *more: str, is_listed: bool = True) -> None:
+def print_counts(table: Table, label: str, results: dict[str, str], *, is_listed: bool = True) -> None:
     """Print a row, and with `--list` the names of the cases that are in clear."""
     counts = Counter(results.values())
-    table.print_row(label, str(len(results)), *(str(counts[outcome]) for outcome in (CLEAR, REPLACED, REFUSED)), *more)
+    table.print_row(label, str(len(results)), *(str(counts[outcome]) for outcome in (CLEAR, REPLACED, REFUSED)))
     if "--list" in sys.argv and is_listed:
         for name in [name for name, outcome in results.items() if outcome == CLEAR]:
             print(f"    {name}")
 
 
 def main() -> None:
-    """Count forms, by recorder, and names, by place."""
+    """Count forms, and names by place."""
     warnings.simplefilter("ignore")
     table = Table("known secrets", "forms", CLEAR, REPLACED, REFUSED)
-    for recorder in ("plain cassette", "session's cassette"):
-        print_counts(table, recorder, count_forms(recorder))
+    print_counts(table, "in an answer", count_forms())
     print()
-    table = Table("credentials by name", "names", CLEAR, REPLACED, REFUSED, "of these UUID or digest", "scan misses")
+    table = Table("credentials by name", "names", CLEAR, REPLACED, REFUSED)
     rows: dict[str, list[Name]] = {}
     for case in CASES:
         rows.setdefault(case.place, []).append(case)
     places = list(rows)
     for label, names in (rows | {"all": CASES, "100 that nobody looked at": cases("held_out.txt")}).items():
-        recorded, flagged = count_names(names)
-        missed = [name for name, is_found in flagged.items() if not is_found]
-        print_counts(table, label, recorded, alike(recorded), str(len(missed)), is_listed=label in places)
-        if "--list" in sys.argv and label in places:
-            print("".join(f"    the scan misses {name}\n" for name in missed), end="")
-
-
-def alike(results: dict[str, str]) -> str:
-    """Return how many cases in clear have values that look like a UUID or a digest."""
-    return str(sum(outcome == CLEAR and name.endswith(", UUID or digest") for name, outcome in results.items()))
+        print_counts(table, label, count_names(names), is_listed=label in places)
 
 
 if __name__ == "__main__":

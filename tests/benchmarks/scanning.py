@@ -1,10 +1,7 @@
-"""Scan clean files and 100 MB with `tk.scan` and with detect-secrets, side by side; `leaks` has planted secrets.
+"""Scan 100 MB with `tk.scan` and with detect-secrets, side by side.
 
-- False alarms: the files of this repository, and 200 files of pandas. Target: 0.
-- Time: text files of installed packages, notebooks and recordings, 100 MB in all, by each scanner in an interpreter of
-  its own. detect-secrets takes minutes and uses all processors, as its command does. Target: faster than it.
-
-    python -m tests.benchmarks.scanning [--quick] [--without-time | --time-only]
+The 100 MB are text files of installed packages, notebooks and recordings. Each scanner has an interpreter of its own;
+detect-secrets takes minutes and uses all processors, as its command does. Target: faster than it.
 """
 
 from __future__ import annotations
@@ -12,8 +9,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import subprocess
-import sys
 import sysconfig
 import tempfile
 import time
@@ -24,9 +19,7 @@ from tests.benchmarks.measuring import ARGUMENTS, IS_QUICK, Table, peak_memory, 
 from tests.benchmarks.peers import version
 from tests.planted_project import PROJECT
 
-ROOT = Path(__file__).resolve().parents[2]
 TIMED_BYTES = 100_000 if IS_QUICK else 100_000_000
-CLEAN_FILES = 5 if IS_QUICK else 200
 TEXT_SUFFIXES = frozenset(
     {".py", ".pyi", ".json", ".js", ".md", ".rst", ".txt", ".css", ".html", ".ipynb", ".csv", ".c"}
 )
@@ -72,21 +65,6 @@ if importlib.util.find_spec("detect_secrets"):
     SCANNERS[f"detect-secrets {version('detect-secrets')}"] = scan_with_detect_secrets
 
 
-def clean_files() -> list[Path]:
-    """Return files of pandas, evenly chosen."""
-    import pandas as pd
-
-    files = [path for path in files_below(Path(pd.__file__).parent) if path.suffix in {".py", ".pyi", ".tpl", ".toml"}]
-    return files[:: max(1, len(files) // CLEAN_FILES)][:CLEAN_FILES]
-
-
-def own_files() -> list[Path]:
-    """Return the files of this repository, as git lists them; those of the package if it is not a checkout."""
-    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
-    files = [ROOT / name for name in listing.stdout.split("\0") if name]
-    return [file for file in files if file.is_file()][: 5 if IS_QUICK else None] or [ROOT / "toolkit"]
-
-
 def write_corpus(folder: Path, size: int) -> int:
     """Write about `size` bytes: nine tenths text of installed packages, the rest notebooks and recordings.
 
@@ -126,18 +104,6 @@ def time_one(name: str, folder: Path, processes: int) -> None:
     print(json.dumps({"seconds": seconds, "processor": processor, "memory": peak_memory(), "flagged": len(counts)}))
 
 
-def print_false_alarms() -> None:
-    """Print how many files without secrets each scanner flags."""
-    groups = {"this repository": own_files(), "pandas": clean_files()}
-    headings = [f"{name}, {len(paths)} files" for name, paths in groups.items()]
-    table = Table("false alarms", *headings, label_width=24)
-    for label, scan in SCANNERS.items():
-        flagged = [scan(paths) for paths in groups.values()]
-        table.print_row(label, *(str(len(files)) for files in flagged))
-        if scan is scan_with_toolkit:
-            print(f"    {'; '.join(file for files in flagged for file in files) or 'none'}")
-
-
 def print_times() -> None:
     """Print how long each scanner takes, in turn, each in a new interpreter."""
     with tempfile.TemporaryDirectory() as name:
@@ -161,18 +127,12 @@ def print_times() -> None:
 
 
 def main() -> None:
-    """Print both tables, or scan one folder for the second."""
+    """Print the times, or scan one folder for them."""
     if ARGUMENTS:
         name, folder, processes = ARGUMENTS
         time_one(name, Path(folder), int(processes))
         return
-    if len(SCANNERS) == 1:
-        print("detect-secrets is not installed")
-    if "--without-time" not in sys.argv:  # first, since a process counts the memory of the one that started it
-        print_times()
-        print()
-    if "--time-only" not in sys.argv:
-        print_false_alarms()
+    print_times()
 
 
 if __name__ == "__main__":

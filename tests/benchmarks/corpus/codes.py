@@ -122,8 +122,10 @@ BYTES_REPR = Code(
     lambda data: repr(data)[2:-1].encode(),
     lambda data: data.decode().encode("latin-1").decode("unicode_escape").encode("latin-1"),
 )
-OCTAL = each(lambda byte: f"\\{byte:03o}", "", lambda item: int(item, 8))
-OCTAL = Code(OCTAL.write, lambda data: bytes(int(digits, 8) for digits in re.findall(rb"\\([0-7]{3})", data)))
+OCTAL = Code(
+    lambda data: "".join(f"\\{byte:03o}" for byte in data).encode(),
+    lambda data: bytes(int(digits, 8) for digits in re.findall(rb"\\([0-7]{3})", data)),
+)
 OCTAL_FOREIGN = Code(
     lambda data: b"".join(bytes([byte]) if byte < 128 else b"\\%03o" % byte for byte in data),
     lambda data: re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match.group(1), 8)]), data),
@@ -260,27 +262,22 @@ def tar(mode: Any) -> Code:
 
 
 # The secret itself in another form
-def case(change: Callable[[str], str], back: Callable[[str], str]) -> Code:
-    """Return a code that writes the secret's own digits differently."""
-    return text_code(change, back)
-
-
 def dashed(digits: str) -> str:
     """Return 32 hex digits as a UUID."""
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-UPPER = case(str.upper, str.lower)
-UUID_PLAIN = case(lambda text: text.replace("-", ""), dashed)
-TO_URL_ALPHABET = case(
+UPPER = text_code(str.upper, str.lower)
+UUID_PLAIN = text_code(lambda text: text.replace("-", ""), dashed)
+TO_URL_ALPHABET = text_code(
     lambda text: text.replace("+", "-").replace("/", "_").rstrip("="),
     lambda text: padded(text.replace("-", "+").replace("_", "/").encode(), 4).decode(),
 )
-TO_BASE64_ALPHABET = case(
+TO_BASE64_ALPHABET = text_code(
     lambda text: padded(text.replace("-", "+").replace("_", "/").encode(), 4).decode(),
     lambda text: text.replace("+", "-").replace("/", "_").rstrip("="),
 )
-PEM_BODY = case(
+PEM_BODY = text_code(
     lambda text: "".join(text.splitlines()[1:-1]),
     lambda text: (
         "-----BEGIN PRIVATE KEY-----\n"

@@ -16,7 +16,6 @@ from tests.benchmarks.corpus import codes as c
 from tests.benchmarks.corpus.codes import Code, within
 
 JSON = within(b'{"id": 7, "note": "', b'", "ok": true}')
-ARRAY = within(b'{"type": "Buffer", "data": [', b"]}")
 TEXT = within(b"The value is ", b" as you asked.\n")
 XML = within(b'<?xml version="1.0"?><reply><note>', b"</note></reply>")
 HTML = within(b"<!DOCTYPE html><html><body><p>", b"</p></body></html>")
@@ -96,7 +95,6 @@ def new_private_key(numbers: random.Random) -> str:
 J, B = "application/json", "application/octet-stream"
 H, X = "text/html; charset=utf-8", "application/xml"
 SHEET = ("[Content_Types].xml", "xl/workbook.xml", "xl/sharedStrings.xml")
-LETTER = ("[Content_Types].xml", "word/document.xml")
 
 FORMS = [
     # Plain text and charsets

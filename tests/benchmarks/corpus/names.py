@@ -34,11 +34,6 @@ class Name:
     service: str
     number: int
 
-    @property
-    def looks_alike(self) -> bool:
-        """Whether values of this format cannot be told from a UUID or a digest."""
-        return re.fullmatch(r"\{uuid\}|\{(hex|HEX):(32|40|56|64|96|128)\}", self.format) is not None
-
 
 def cases(file: str) -> list[Name]:
     """Return the cases of a data file beside this one, in their order there."""

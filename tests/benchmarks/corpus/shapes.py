@@ -50,10 +50,6 @@ def _deep_json(size: int, number: int) -> bytes:
     return b'{"n": %d, "a": ' % number + b"[" * (size // 2) + b"]" * (size // 2) + b"}"
 
 
-def _deep_xml(size: int, number: int) -> bytes:
-    return b"<r n='%d'>" % number + b"<a>" * (size // 7) + b"</a>" * (size // 7) + b"</r>"
-
-
 def _tokens(size: int, number: int) -> bytes:
     numbers = random.Random(number)  # noqa: S311
     items = [{"id": at, "access_token": numbers.randbytes(30).hex()} for at in range(size // 93)]
@@ -62,13 +58,6 @@ def _tokens(size: int, number: int) -> bytes:
 
 def _one_letter(size: int, number: int) -> bytes:
     return base64.b64encode(b"V" * (size * 3 // 4)) + b" %d" % number
-
-
-def _nested_base64(size: int, number: int) -> bytes:
-    data = b'{"n": %d}' % number + random.Random(number).randbytes(size // 4)  # noqa: S311
-    while len(data) < size * 3 // 4:
-        data = base64.b64encode(data)
-    return data
 
 
 J, B = "application/json", "application/octet-stream"
@@ -99,20 +88,6 @@ HOSTILE = [
     repeated("a word without an end", b"aB3"),
     repeated("start of a private key", b"-----BEGIN PRIVATE KEY-----"),
 ]
-MORE = [
-    repeated("quotes that nothing closes", b'{"a":"', J),
-    Shape("deep XML", _deep_xml, "application/xml"),
-    Shape("base64 in base64", _nested_base64),
-    repeated("zlib that holds the next", b"\x78\x01\0\xff\xff\0\0", B),
-    repeated("digits with commas", b"49,", J, b"[", b"1]"),
-    repeated("spaces", b" "),
-    repeated("://a:b", b"://a:b"),
-    repeated("start of a JWT", b"eyJ"),
-    repeated("start of a MIME word", b"=?utf-8?B?"),
-    repeated("start of brotli", b"\x0b\x02\x80", B),
-    repeated("hex with colons", b"4f:"),
-]
-
 
 README = """# report
 [![build](https://ci.example/report.svg?token=abc)](https://ci.example/report) \\o/
