@@ -1,7 +1,7 @@
 """A project of 20 files with 40 planted secrets: recordings, notebooks, archives, logs, settings and source.
 
-Each file holds two secrets, and each of them can be replaced by a placeholder: with one secret left, a scanner has to
-flag the file; with none, it must not.
+The texts are in `planted_project.yaml`; what is encoded or packed is built here. Each file holds two secrets, and each
+of them can be replaced by a placeholder: with one secret left, a scanner has to flag the file; with none, it must not.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import base64
 import gzip
 import io
 import json
+import re
 import string
 import struct
 import tarfile
@@ -137,11 +138,6 @@ def cell(source: str, *outputs: dict[str, Any], kind: str = "code", **more: Any)
     return {"cell_type": kind, "id": "a1", "metadata": {}, "source": source.splitlines(keepends=True), **code, **more}
 
 
-def stream(text: str) -> dict[str, Any]:
-    """Return a cell's printed output."""
-    return {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)}
-
-
 def display(**data: Any) -> dict[str, Any]:
     """Return a cell's displayed output; a type is written with `__` for "/" and `_` for "+"."""
     bundle = {name.replace("__", "/").replace("_", "+"): value for name, value in data.items()}
@@ -152,20 +148,6 @@ def notebook_of(*cells: dict[str, Any], **metadata: Any) -> bytes:
     """Return a notebook, as JupyterLab writes it."""
     content = {"cells": list(cells), "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def widget_state(*models: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the metadata in which a notebook keeps its widgets."""
-    state = {
-        f"{number:032x}": {
-            "model_module": "@jupyter-widgets/controls",
-            "model_module_version": "2.0.0",
-            "model_name": name,
-            "state": values,
-        }
-        for number, (name, values) in enumerate(models, start=1)
-    }
-    return {"widgets": {"application/vnd.jupyter.widget-state+json": {"state": state, "version_major": 2}}}
 
 
 def cassette(*interactions: dict[str, Any]) -> bytes:
@@ -235,11 +217,31 @@ def har(headers: dict[str, str], content: str) -> bytes:
     return json.dumps({"log": log}, indent=2).encode()
 
 
-def _lines(*lines: str) -> bytes:
-    return "\n".join([*lines, ""]).encode()
+MAKERS = {
+    "password": password,
+    "key": key,
+    "hex_key": hex_key,
+    "jwt": jwt,
+    "slack_path": lambda random: f"T{letters(random, 8).upper()}/B{letters(random, 8).upper()}/{letters(random, 24)}",
+    "stripe_key": lambda random: letters(random, 24),
+    "quoted_key": lambda random: quote(letters(random, 30) + "+/" + letters(random, 8), safe=""),
+}
+_TEXTS: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+_MARK = re.compile(r"\{\{(\w+)\}\}")
+
+
+def _text_file(name: str, text: str) -> PlantedFile:
+    """Return a file whose text names the kind of each secret in its place."""
+
+    def build(*secrets: str) -> bytes:
+        left = iter(secrets)
+        return _MARK.sub(lambda _: next(left), text).encode()
+
+    return PlantedFile(name, tuple(MAKERS[kind] for kind in _MARK.findall(text)), build)
 
 
 PROJECT = (
+    *(_text_file(name, text) for name, text in _TEXTS.items()),
     PlantedFile(
         "cassettes/gzip.yaml",
         (key, key),
@@ -263,47 +265,11 @@ PROJECT = (
         ),
     ),
     PlantedFile(
-        "notebooks/source.ipynb",
-        (password, key),
-        lambda a, b: notebook_of(
-            cell("# How to call", kind="markdown"),
-            cell(f'import os\napi_key = "{a}"'),
-            cell(f'import toolkit as tk\ncredentials = tk.KeyPair("AK7Q", "{b}", environment="paper")'),
-        ),
-    ),
-    PlantedFile(
-        "notebooks/outputs.ipynb",
-        (key, key),
-        lambda a, b: notebook_of(
-            cell("print(reply.json())", stream(f"{{'access_token': '{a}', 'expires_in': 900}}\n")),
-            cell(
-                "client.get(address)",
-                {
-                    "output_type": "error",
-                    "ename": "HTTPStatusError",
-                    "evalue": f"Client error '401' for url 'https://api.service.example/v1/things?access_token={b}'",
-                    "traceback": ["\x1b[31mHTTPStatusError\x1b[39m"],
-                },
-            ),
-        ),
-    ),
-    PlantedFile(
         "notebooks/rich-outputs.ipynb",
         (key, key),
         lambda a, b: notebook_of(
             cell("reply", display(text__html=[f"<pre>Authorization: Bearer {a}</pre>\n"], text__plain=["..."])),
             cell("figure", display(image__png=coded(png(Title="Balances", zSource=f"client_secret={b}")))),
-        ),
-    ),
-    PlantedFile(
-        "notebooks/widgets.ipynb",
-        (password, key),
-        lambda a, b: notebook_of(
-            cell("panel"),
-            **widget_state(
-                ("PasswordModel", {"description": "Password", "value": a}),
-                ("TextModel", {"description": "API key:", "value": b, "placeholder": ""}),
-            ),
         ),
     ),
     PlantedFile(
@@ -321,54 +287,9 @@ PROJECT = (
         ),
     ),
     PlantedFile(
-        "notebooks/.ipynb_checkpoints/report-checkpoint.ipynb",
-        (key, key),
-        lambda a, b: notebook_of(
-            cell(f'headers = {{"X-Api-Key": "{a}"}}'), cell("token", stream(f"Authorization: Bearer {b}\n"))
-        ),
-    ),
-    PlantedFile(
         "session.har",
         (key, key),
         lambda a, b: har({"Accept": "*/*", "Authorization": f"Bearer {a}"}, json.dumps({"user": {"refreshToken": b}})),
-    ),
-    PlantedFile(
-        "src/client.py",
-        (key, key),
-        lambda a, b: _lines(
-            "import toolkit as tk",
-            "pair = tk.KeyPair(",
-            '    "AK7QEXAMPLE",',
-            f'    "{a}",',
-            "    environment=tk.Environment.PAPER,",
-            ")",
-            f"partner = tk.ClientSecret('partner-1', '{b}', environment='broker-sandbox')",
-        ),
-    ),
-    PlantedFile(
-        "src/load.py",
-        (password, password),
-        lambda a, b: _lines(
-            "import httpx, psycopg",
-            f'client = httpx.Client(base_url=ADDRESS, auth=("app", "{a}"))',
-            f'connection = psycopg.connect("host=db.internal user=app password={b} dbname=main")',
-        ),
-    ),
-    PlantedFile(
-        "settings.toml",
-        (key, password),
-        lambda a, b: _lines(
-            "[auth]", f'client_secret = "{a}"', "[database]", f'url = "postgresql://app:{b}@db.internal:5432/main"'
-        ),
-    ),
-    PlantedFile(
-        "logs/calls.log",
-        (key, jwt),
-        lambda a, b: _lines(
-            "2026-01-02 03:04:05 DEBUG httpcore.http11 send_request_headers.started "
-            f"request=<Request [b'GET']> headers=[(b'X-Api-Key', b'{a}')]",
-            f"2026-01-02 03:04:06 INFO token {b} accepted",
-        ),
     ),
     PlantedFile(
         "backup.zip",
@@ -398,34 +319,6 @@ PROJECT = (
         lambda a, b: tar_xz(
             netrc=f"machine api.service.example\n  login app\n  password {a}\n",
             __pgpass=f"db.internal:5432:main:app:{b}\n",
-        ),
-    ),
-    PlantedFile(
-        "deploy.yaml",
-        (lambda r: f"T{letters(r, 8).upper()}/B{letters(r, 8).upper()}/{letters(r, 24)}", lambda r: letters(r, 24)),
-        lambda a, b: _lines(
-            "notify:",
-            f"  webhook: https://hooks.slack.com/{'services'}/{a}",
-            "payment:",
-            f"  stripe: {'sk'}_live_{b}",
-        ),
-    ),
-    PlantedFile(
-        "scripts/call.sh",
-        (password, key),
-        lambda a, b: _lines(
-            "#!/bin/sh",
-            f"curl -sS -u 'app:{a}' https://api.service.example/v1/things",
-            f"curl --oauth2-bearer {b} https://api.service.example/v1/things",
-        ),
-    ),
-    PlantedFile(
-        "page.html",
-        (key, lambda r: quote(letters(r, 30) + "+/" + letters(r, 8), safe="")),
-        lambda a, b: _lines(
-            "<!doctype html><title>Report</title>",
-            f'<script>const settings = {{apiKey: "{a}", lang: "en"}};</script>',
-            f'<a href="https://api.service.example/cb#access_token={b}&amp;state=1">callback</a>',
         ),
     ),
 )

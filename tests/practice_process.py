@@ -5,18 +5,16 @@
             ...
         assert service.stats()["token_requests"] == 1
 
-The two processes talk over a pipe, one line of JSON for each request and answer. The service ends with the block, and
-also when the process that started it is killed.
+The two processes talk over a pipe. The service ends with the block, and also when the process that started it is
+killed.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import multiprocessing
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from typing import Any
 
 import toolkit as tk
@@ -31,36 +29,25 @@ class PracticeProcess:
         credentials: the key pairs and client secrets that it accepts, by name.
     """
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        start = self._answer()
-        self.settings = tk.Settings(start["addresses"])
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        addresses, credentials = pipe.recv()
+        self.settings = tk.Settings(addresses)
         self.credentials: dict[str, Any] = {
             name: (tk.ClientSecret if "client_id" in fields else tk.KeyPair)(**fields)
-            for name, fields in start["credentials"].items()
+            for name, fields in credentials.items()
         }
 
     def stats(self) -> dict[str, int]:
         """Return how many calls and token requests the service got."""
-        counts: dict[str, int] = self._ask("stats")
+        self._pipe.send("stats")
+        counts: dict[str, int] = self._pipe.recv()
         return counts
 
     def reset_stats(self) -> None:
         """Set every count to zero."""
-        self._ask("reset")
-
-    def _ask(self, name: str) -> Any:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{name}\n")
-        self._process.stdin.flush()
-        return self._answer()
-
-    def _answer(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError("the practice service ended early")
-        return json.loads(line)
+        self._pipe.send("reset")
+        self._pipe.recv()
 
 
 @contextmanager
@@ -68,38 +55,36 @@ def practice_process(**options: Any) -> Iterator[PracticeProcess]:
     """Run a practice service with these options of `tk.practice` in a new process.
 
     Raises:
-        RuntimeError: if it does not start; the process prints why.
+        EOFError: if it does not start; the process prints why.
     """
-    command = [sys.executable, str(Path(__file__).resolve()), json.dumps(options)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield PracticeProcess(process)
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, options))
+    process.start()
+    theirs.close()
+    try:
+        yield PracticeProcess(ours)
+    finally:
+        ours.close()
+        process.join()
 
 
 def _fields(credentials: Any) -> dict[str, str]:
-    """Return credentials as JSON can carry them; the pipe is all they go through."""
+    """Return what credentials are made of, since they are not pickled; the pipe is all that it goes through."""
     fields = {"environment": str(credentials.environment), "name": credentials.name}
     return fields | {name: secret.reveal() for name, secret in decompose(credentials).items()}
 
 
-def _serve(options: dict[str, Any]) -> None:
-    """Run a service, and answer the lines of the standard input until they end."""
-    with tk.practice(**options) as service:
+def _serve(pipe: Connection, options: dict[str, Any]) -> None:
+    """Run a service, and answer what comes through the pipe until it is closed."""
+    with tk.practice(**options) as service, suppress(EOFError):
         known = {
             name: _fields(credentials)
             for name, credentials in service.credentials.items()
             if not isinstance(credentials, tk.ClientKey)
         }
-        print(json.dumps({"addresses": dict(service.settings.addresses), "credentials": known}), flush=True)
-        for line in sys.stdin:
-            if line.strip() == "reset":
+        pipe.send((dict(service.settings.addresses), known))
+        while True:
+            if pipe.recv() == "reset":
                 service.stats.reset()
-            counts = {"calls": service.stats.calls, "token_requests": service.stats.token_requests}
-            print(json.dumps(counts), flush=True)
-
-
-if __name__ == "__main__":
-    _serve(json.loads(sys.argv[1]))
+            pipe.send({"calls": service.stats.calls, "token_requests": service.stats.token_requests})

@@ -224,12 +224,6 @@ def interactions():
     return lambda: INTERACTIONS  # hypothesis prints a function in one line, and the strategy in many
 
 
-@pytest.fixture(scope="session")
-def bodies():
-    """Return a function that returns a strategy of bodies with any content: `data.draw(bodies())`."""
-    return lambda: BODIES
-
-
 def recorded_bodies(path):
     """Return the bodies in a cassette and the bodies in its part; None in place of a missing file."""
 

@@ -4,9 +4,10 @@ const HEADING = 3; // a word in a heading counts this many times
 const ENOUGH = 0.6; // pages with less than this share of the best page's words are left out
 
 // Words that ask, beside those that Sphinx leaves out.
-["can", "get", "make", "many", "much", "need", "say", "says", "use", "want", "work", "works"].forEach((word) =>
+["can", "get", "make", "many", "much", "need", "per", "say", "says", "use", "want", "work", "works"].forEach((word) =>
   stopwords.add(word),
 );
+stopwords.delete("once"); // a record mode
 
 const wordsOf = (text) =>
   text
@@ -50,10 +51,12 @@ Search._parseQuery = (query) => {
 };
 
 // Return the pages that have a word; if none has it as it is, those that have a longer word with it inside.
+// A British spelling finds the American one (unauthorised, unauthorized).
 const pagesWith = (index, word) => {
   const keys = Object.hasOwn(index, word)
     ? [word]
     : Object.keys(index).filter((key) => word.length > 3 && key.includes(word));
+  if (!keys.length && word.endsWith("is")) return pagesWith(index, word.slice(0, -2));
   return new Set(keys.flatMap((key) => index[key]));
 };
 

@@ -191,6 +191,63 @@ def miss(cassette, url, **request):
     return caught.value
 
 
+def test_nearest(path, settings, make_credentials, interaction, authorization):
+    """The nearest recording is shown with the parts that differ and those that match."""
+    write(
+        path,
+        interaction("/v2/far", request={"method": "DELETE"}),
+        interaction("/v1/accounts?page=1"),
+        interaction("/v1/accounts?page=2", authorized_by=authorization("mine")),
+        interaction("/v1/orders?page=2"),
+    )
+    credentials = make_credentials("broker-sandbox", name="yours")
+    with (
+        tk.Session(credentials=credentials, cassette=path, mode="none", settings=settings) as session,
+        pytest.raises(CassetteMiss) as caught,
+    ):
+        session.broker.get("/v1/accounts?page=2")
+    [shown] = caught.value.nearest
+    assert shown.splitlines() == [
+        f"GET {BASE}/v1/accounts?page=2",
+        "  credentials: recorded by mine (broker-sandbox), requested by yours (broker-sandbox)",
+        "  host: recorded broker.svc.invalid, requested broker-sandbox.svc.invalid",
+        "  the same: method, scheme, port, path, query, body",
+    ]
+    [shown] = miss(Cassette(path, "none"), f"{BASE}/v1/accounts?page=3").nearest
+    assert shown.splitlines()[:2] == [f"GET {BASE}/v1/accounts?page=1", "  query: page: recorded 1, requested 3"]
+
+
+def test_json_by_path(path, interaction):
+    """Differences in JSON have their paths, and missing values are shown too; more than four are counted."""
+    recorded = {"qty": 1, "legs": [{"side": "buy"}, 1], "odd key": True, "same": [1]}
+    sent = {"qty": 2, "legs": [{"side": "sell"}], "odd key": 1, "more": None, "same": [1]}
+    request = {"method": "POST", "headers": (("Content-Type", "application/json"),)}
+    write(path, interaction("/v1/orders", request={**request, "body": json.dumps(recorded).encode()}))
+    error = miss(Cassette(path, "none"), f"{BASE}/v1/orders", method="POST", json=sent)
+    shown = (
+        '$["odd key"]: recorded true, requested 1; $.qty: recorded 1, requested 2; $.legs[1]: recorded 1, not requested'
+    )
+    more = '; $.legs[0].side: recorded "buy", requested "sell"; and 1 more'
+    assert f"  body: {shown}{more}\n" in error.nearest[0]
+
+
+def test_missing_file_and_other_environment(path, settings, interaction, authorization, monkeypatch):
+    """The error gives the full path and whether recording is possible now, or the environments of the cassette."""
+    write(path, interaction(authorized_by=authorization()))
+    with (
+        tk.Session("paper", cassette=path, mode="none", settings=settings) as session,
+        pytest.raises(CassetteMiss, match="holds calls of broker-sandbox, and this session is paper") as caught,
+    ):
+        session.trading.get("/v2/account")
+    assert "leave the environment out" in caught.value.next_step
+    path.unlink()
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    with pytest.raises(CassetteMiss) as caught:
+        Cassette(path)
+    assert caught.value.what == f"The cassette {path} does not exist."
+    assert "TOOLKIT_OFFLINE" in caught.value.next_step
+
+
 # What else a cassette promises
 
 

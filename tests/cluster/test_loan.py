@@ -126,19 +126,6 @@ def test_no_other_process_knows_the_secret(cluster, monkeypatch):
     assert token not in logs
 
 
-def test_a_loan_that_has_ended_is_an_error_at_once(cluster, session):
-    """Its tombstone tells workers; no task waits."""
-    with tk.lend(session, cluster) as lent:
-        cluster.submit(status_of, 1, session=lent).result()
-        unused = lent
-    watch = Stopwatch()
-    time.sleep(3.2)  # the token that workers still have ends
-    with pytest.raises(tk.TokenError, match="has ended"):
-        cluster.submit(status_of, 2, session=unused, pure=False).result(timeout=30)
-    assert "Run the call again inside" in json.dumps(cluster.get_worker_logs())  # advice is readable there
-    assert watch.seconds < 30
-
-
 def test_a_killed_lender_is_an_error_within_seconds(cluster, service):
     """The variable outlives the lender, which no longer acknowledges reports."""
     credentials = service.credentials["sandbox-secret"]

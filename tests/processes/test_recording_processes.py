@@ -13,9 +13,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from recordings import paths_in
 
 import toolkit as tk
-from toolkit.cassettes.format import contents
 from toolkit.core.errors import CassetteBusy, CassetteMiss
 
 URL = "https://h.example"
@@ -55,26 +55,9 @@ for line in sys.stdin:
 """
 
 
-class CountingService:
-    """A service that counts its requests."""
-
-    def __init__(self):
-        self.count = 0
-
-    def __call__(self, request):
-        self.count += 1
-        return httpx.Response(200, text="ours")
-
-
-def get(cassette, *paths, service=None):
-    transport = cassette.transport(httpx.MockTransport(service or CountingService()))
-    with httpx.Client(transport=transport, base_url=URL) as client:
+def get(cassette, *paths, answer=lambda request: httpx.Response(200, text="ours")):
+    with httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)), base_url=URL) as client:
         return [client.get(path).text for path in paths]
-
-
-def recorded_paths(path):
-    opened = contents.read(path.read_bytes(), source="")
-    return [opened.interaction(number).request.uri.removeprefix(URL) for number in range(len(opened))]
 
 
 def new_path():
@@ -139,10 +122,10 @@ def test_two_processes(path, process, mode, other_mode):
     other = process.open(path, other_mode)
     cassette = tk.Cassette(path, mode)
     assert other.ask("/theirs") == "other"
-    service = CountingService()
+    sent = []
     with pytest.raises(CassetteBusy, match=r"Another process is recording to .*tour\.yaml") as caught:
-        get(cassette, "/ours", service=service)
-    assert service.count == 0
+        get(cassette, "/ours", answer=sent.append)
+    assert sent == []
     assert caught.value.about == "cassette"
     assert "Close that session or shut down that kernel" in caught.value.next_step
     assert other.ask("close") == "closed"
@@ -151,7 +134,7 @@ def test_two_processes(path, process, mode, other_mode):
     cassette.close()
     assert other.ask("/more") == "other"
     assert other.ask("close") == "closed"
-    assert recorded_paths(path) == (["/theirs", "/ours", "/more"] if mode != "all" else ["/ours", "/more"])
+    assert paths_in(path) == (["theirs", "ours", "more"] if mode != "all" else ["ours", "more"])
 
 
 def test_killed_process(path, recwarn):
@@ -175,7 +158,7 @@ def test_killed_process(path, recwarn):
         tk.Cassette(second, "none")
     assert second.read_bytes() == whole
     assert get(tk.Cassette(second, "new_episodes"), "/theirs", "/ours") == ["other", "ours"]
-    assert recorded_paths(second) == ["/theirs", "/ours"]
+    assert paths_in(second) == ["theirs", "ours"]
 
 
 def test_end_of_a_claim(path, process):
@@ -218,7 +201,7 @@ def test_forked_child(path, other):
     os.waitpid(child, 0)
     get(cassette, "/parent-again")
     assert other.ask("/theirs").startswith("CassetteBusy")
-    assert recorded_paths(path) == ["/parent", "/parent-again"]
+    assert paths_in(path) == ["parent", "parent-again"]
 
 
 def test_replay_of_what_is_still_recorded(path, caches, process):
@@ -246,7 +229,7 @@ def test_busy_after_the_call(path, other):
         return httpx.Response(200, text="ours")
 
     with pytest.raises(CassetteBusy, match="so the call is not recorded") as caught:
-        get(cassette, "/ours", service=answer)
+        get(cassette, "/ours", answer=answer)
     assert "nothing was sent" not in str(caught.value)
     assert "`response`" in caught.value.next_step
     assert caught.value.response.text == "ours"

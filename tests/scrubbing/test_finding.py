@@ -46,6 +46,31 @@ def test_what_an_answer_named_is_replaced_later():
     assert response.body == b'["<API_KEY>"]'
 
 
+def test_a_header_with_too_many_cookies_is_replaced_as_a_whole():
+    """Reading each of them would keep an event loop waiting."""
+    value = "a=1" + "; b=2" * 20_000
+    _, response = scrubbed(response=RecordedResponse(200, "", (("Set-Cookie", value),)))
+    assert response.headers == (("Set-Cookie", "<COOKIE>"),)
+
+
+@pytest.mark.parametrize("before", [0, 4_088, 4_094, 50_000])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "apiKey%3D{}",
+        "%22apiKey%22%3A%22{}%22",
+        "&quot;apiKey&quot;:&quot;{}&quot;",
+        "\\u0022apiKey\\u0022:\\u0022{}\\u0022",
+    ],
+)
+def test_names_behind_escapes_count_anywhere_in_a_long_text(written, before):
+    """Only the parts of a text around escapes are read without them; a long value is in such a part as a whole."""
+    value = "".join(Random(0).choices(string.ascii_letters + string.digits, k=12_000))  # noqa: S311
+    body = "x" * before + " " + written.format(value) + " and" + " x" * 30_000 + f" {value}"
+    _, response = scrubbed(response=RecordedResponse(200, "", (), body.encode()))
+    assert response.body == body.replace(value, "<API_KEY>").encode()
+
+
 @pytest.mark.parametrize(
     ("status", "written", "recorded"),
     [

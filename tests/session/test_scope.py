@@ -21,7 +21,7 @@ def scope(address="https://broker.example.com", *, header_prefix="SVC"):
 
 
 def path_of(url, of=None, **request):
-    return (of or scope()).check(httpx.Request("GET", url, **request))
+    return (of or scope()).check(httpx.Request("GET", url, **request)).partition("?")[0] or "/"
 
 
 SEGMENT = st.text(string.ascii_letters + string.digits + "-._~!$'()*,@ é&+", min_size=1).filter(
@@ -126,7 +126,7 @@ def test_round_trip(address, segments):
     """A URL that was recorded and is sent again goes to the same address."""
     checked = scope(address)
     request = httpx.Request("GET", f"{address}/{'/'.join(segments)}?page=2")
-    recorded = checked.to_record(request)
+    recorded = checked.symbolic_text + checked.check(request)
     assert recorded.startswith(f"{SYMBOLIC}/")
     again = checked.to_send(httpx.Request("GET", recorded))
     assert again.url == request.url

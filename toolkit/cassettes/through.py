@@ -97,7 +97,8 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     recorder = None if tape is None else tape.recorder
     recorded = RecordedRequest("", "")
     if tape is not None:
-        body = yield Read(request)
+        sent: Any = request.stream
+        body = b"".join(sent) if isinstance(sent, httpx.ByteStream) else (yield Read(request))
         recorded = RecordedRequest(request.method, outgoing.uri(), header_list(request.headers), body)
         match = yield from _matching(tape, recorded, outgoing.identity)
         if match is not None:
@@ -154,20 +155,22 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
 def _replay(tape: Cassette, outgoing: Outgoing, match: Interaction, uri: str) -> httpx.Response:
     """Return a recorded answer, and note the call, preceded by the token request that counts as played with it."""
     TRAFFIC.played += 1
-    request, by, ledger = outgoing.request, match.authorized_by, outgoing.ledger
+    request, by, name = outgoing.request, match.authorized_by, tape.path.name
     request.extensions[TRIES] = match.tries
     request.extensions.setdefault(_REPLAYED, uri)
     token_request = None if by is None else tape.player.token_request_of(by)
-    played = [(match, outgoing.interface, outgoing.path)]
-    if token_request is not None:
-        played.insert(0, (token_request, Interface.AUTH, TOKEN_PATH))
-    if ledger is not None:
-        for each, interface, path in played:
-            sent_at, method, status = each.recorded_at or EPOCH, each.request.method, each.response.status
-            ledger.add(Call(sent_at, interface, method, path, status, each.elapsed, each.authorized_by, each.tries))
-    response = as_response(match, request, source=tape.path.name)
-    source_of(response).replayed_from = tape.path.name
+    if outgoing.ledger is not None:
+        if token_request is not None:
+            outgoing.ledger.add(_call_of(token_request, Interface.AUTH, TOKEN_PATH))
+        outgoing.ledger.add(_call_of(match, outgoing.interface, outgoing.path))
+    response = as_response(match, request, source=name)
+    source_of(response).replayed_from = name
     return response
+
+
+def _call_of(played: Interaction, interface: str, path: str) -> Call:
+    sent_at, method, status = played.recorded_at or EPOCH, played.request.method, played.response.status
+    return Call(sent_at, interface, method, path, status, played.elapsed, played.authorized_by, played.tries)
 
 
 def _in_place(outgoing: Outgoing, places: Places, call: Call) -> Flow[httpx.Response]:
@@ -183,7 +186,6 @@ def _in_place(outgoing: Outgoing, places: Places, call: Call) -> Flow[httpx.Resp
 
 
 def _note(outgoing: Outgoing, call: Call, status: int) -> None:
-    """Note that a call was answered, or failed."""
     call.status = status
     outgoing.request.extensions[TRIES] = call.tries
     if outgoing.ledger is not None:
@@ -191,7 +193,6 @@ def _note(outgoing: Outgoing, call: Call, status: int) -> None:
 
 
 def _end(outgoing: Outgoing, call: Call) -> None:
-    """Note that the body of a call has ended."""
     call.end(outgoing.clock)
     if outgoing.places is not None:
         outgoing.places.leave()

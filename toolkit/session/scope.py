@@ -94,7 +94,7 @@ class Scope:
         self._credential_headers = frozenset(name.lower().encode("ascii") for name in names)
 
     def check(self, request: httpx.Request) -> str:
-        """Return the request's path below the interface's address, without its query."""
+        """Return the request's path and query below the interface's address."""
         url = request.url
         for name in _DIVERTING_EXTENSIONS & request.extensions.keys():
             raise UnsafeAddress(
@@ -119,7 +119,7 @@ class Scope:
             self._refuse_credentials(raw)
             self._refuse_other_host(raw)
             self._last_headers = raw
-        return below.partition(b"?")[0].decode("ascii") or "/"
+        return below.decode("ascii")
 
     def to_send(self, request: httpx.Request) -> httpx.Request:
         """Return the request at the configured address; a symbolic URL, from a replayed link, is translated."""
@@ -140,11 +140,6 @@ class Scope:
             stream=request.stream,
             extensions=request.extensions,
         )
-
-    def to_record(self, request: httpx.Request) -> str:
-        """Return the request's URL at the symbolic address."""
-        below = self._below(request.url)
-        return str(request.url) if below is None else self.symbolic_text + below.decode("ascii")
 
     def _refuse_credentials(self, raw: list[tuple[bytes, bytes]]) -> None:
         for name, _ in raw:

@@ -154,10 +154,11 @@ def _sends(cassette: Cassette | None) -> bool:
 class SessionRequest(Outgoing):
     """A request of a session's client: credentials are added below the cassette, and a ledger remembers it."""
 
-    __slots__ = ("_scope", "_sender", "identity", "ledger")
+    __slots__ = ("_below", "_scope", "_sender", "identity", "ledger")
 
     def __init__(self, sender: Sender, scope: Scope, request: httpx.Request) -> None:
-        self.path = scope.check(request)
+        self._below = scope.check(request)
+        self.path = self._below.partition("?")[0] or "/"
         self.request = request
         self.clock = sender.clock
         self.places = sender.places
@@ -168,7 +169,7 @@ class SessionRequest(Outgoing):
         self._scope = scope
 
     def uri(self) -> str:
-        return self._scope.to_record(self.request)
+        return self._scope.symbolic_text + self._below
 
     def placeholders(self) -> HeaderList:
         return self._sender.authorizer().recorded_headers

@@ -137,7 +137,7 @@ class BaseSession(Generic[ClientType]):
         self._sender = Sender(
             environment=self.environment,
             credentials=self.credentials,
-            identity=Identity(self.environment, profile),
+            identity=Identity(str(self.environment), profile),
             cassette=self.cassette,
             settings=self.settings,
             known=known,

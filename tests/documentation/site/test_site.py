@@ -93,6 +93,8 @@ def test_no_page_scrolls_sideways(viewport: dict[str, int], site: Path, address:
         ("20,000 symbols", "how-to/many-accounts.html#thousands-of-calls"),
         ("signed assertion", "how-to/give-your-credentials.html#sign-in-with-a-private-key"),
         ("where are my secrets saved", "how-to/on-a-shared-machine.html#where-saved-secrets"),
+        ("share a notebook", "how-to/share-a-notebook"),
+        ("unauthorised", "how-to/understand-a-refused-call"),
         ("What is status 599?", "how-to/understand-a-refused-call.html#what-does-599-mean"),
     ],
 )

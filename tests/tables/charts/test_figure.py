@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import io
-import re
 import sys
 from datetime import UTC, datetime
 from functools import cache
@@ -49,16 +48,6 @@ def test_no_line_through_a_label(name):
     others += [part.get_window_extent() for part in axes.patches]
     assert not any(box.overlaps(other) for box in texts for other in others)
     assert not any(box.overlaps(other) for place, box in enumerate(texts) for other in texts[:place])
-
-
-def test_dark_pages():
-    """A dark page turns the lightness of a chart over; a printed page and a light one leave it as it is."""
-    shown = CHARTS["balances"]()._repr_mimebundle_()[0]["text/html"]
-    style = re.search("<style>(.*?)</style>", shown)[1]
-    assert style.startswith("@media screen {")
-    assert '[data-jp-theme-light="false"] .access-chart' in style
-    assert 'class="access-chart"' in shown
-    assert "max-width: 100%" in shown
 
 
 @pytest.mark.usefixtures("_no_layout")

@@ -111,7 +111,7 @@ class Player:
             if self._token_requests is None:
                 numbers = self._contents.token_requests
                 self._token_requests = {self._contents.interaction(each).token_obtained: each for each in numbers}
-            number = self._token_requests.get(authorization)
+            number = self._token_requests.pop(authorization, None)
             if number is None or number in self._play_counts:
                 return None
             self._count(number)
