@@ -1,1 +1,1 @@
-"""Access tokens: the value, its reply and its store (`token`), and one request at a time (`single_flight`)."""
+"""Access tokens: the value, its renewal, its reply and its store (`token`), and one request at a time (`single_flight`)."""
