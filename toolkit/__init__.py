@@ -7,8 +7,8 @@
 Importing this loads next to nothing: each public name loads what it needs when it is first used, so that a replay never
 loads cryptography, and a script without tables never loads pandas.
 
-The package has fourteen rooms. A room is a folder with one idea; it imports only from its own modules and from rooms on
-floors below it. Open the docstring of its `__init__` for what happens there, in which order, and in which module.
+The package has fourteen subpackages ("rooms"), each with one purpose, in seven layers ("floors"). A room imports only
+from itself and from floors below it. The docstring of its `__init__` says what happens there, in which order and where.
 
 - floor 7: `cli` (the command line), `sweeps` (one call for each of many keys; sessions on the workers of a cluster)
 - floor 6: `notebook` (panel, masking), `sharing` (published copies, tests that play recordings), `practice_service` (a

@@ -5,8 +5,8 @@
    text, reads a private key once (`private_keys`), and warns if the running notebook cell contains a secret.
 2. The session makes an authorizer from them (`authorizers`) and asks it for a grant before each request. A new kind is
    a class in `kinds`, which `core.document` says who may use, and an authorizer, which `session.token_requests` chooses.
-3. A key pair is ready at once. A client secret or key needs an access token (`tokens`), which all with the same
-   credentials share; only one of them requests the next token.
+3. A key pair is ready at once. A client secret or key needs an access token (`tokens`), which all sessions with the
+   same credentials share; only one of them requests the next token.
 4. A token request carries the client secret, or an assertion signed with the private key (`private_keys`).
 5. The headers of the grant go on a copy of the request, below the cassette. The caller's own request never holds them.
 6. The authorizer takes note of the answer. After a 401 the token is renewed once and the request is sent again.

@@ -199,9 +199,9 @@ def _end(outgoing: Outgoing, call: Call) -> None:
 
 
 def _refuse_replayed_redirect(first: str, uri: str, tape: Cassette) -> None:
-    """Refuse to send a request to another origin than the first of its replayed redirects was asked at.
+    """Refuse to send a request to a different origin than the one where its chain of replayed redirects began.
 
-    A client keeps its own headers, cookies and query on the way, so the file would choose who gets them.
+    The client would send its headers, cookies and query there, so the recording would decide who receives them.
     """
     if first == uri:
         return

@@ -31,7 +31,7 @@ def verify(
         bool, typer.Option("--changed", help="Run only notebooks that changed, as git says, or whose cassette changed.")
     ] = False,
     since: Annotated[
-        str | None, typer.Option(metavar="COMMIT", help="As --changed, for all that this branch changed since COMMIT.")
+        str | None, typer.Option(metavar="COMMIT", help="Like --changed, for all changes on this branch since COMMIT.")
     ] = None,
     save_notebooks: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Save the notebooks as executed in a folder, for `nbdiff`.")

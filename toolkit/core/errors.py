@@ -105,7 +105,7 @@ class CredentialsMismatch(AccessError):
 
 
 class UnsafeAddress(AccessError):
-    """The request would send credentials elsewhere than to the interface's own address."""
+    """The request would send credentials to an address that is not the interface's own."""
 
 
 class NetworkBlocked(AccessError):

@@ -1,4 +1,4 @@
-"""Clocks, instants as text, and the calls of a session with how each of them was authorized.
+"""Clocks, instants as text, and the calls of a session, each with how it was authorized.
 
 The source of time is passed in as a `Clock`. The tables of calls and tokens are made from a `Ledger`. A recording keeps
 the same facts beside each interaction, so that a replay gives the same tables. A response knows where it came from and

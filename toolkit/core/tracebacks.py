@@ -70,7 +70,7 @@ def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError
 def causes(error: BaseException, above: Container[FrameType] = ()) -> Iterator[BaseException]:
     """Yield an error and all errors linked to it, with the members of groups, such as one for each address tried.
 
-    An error raised in one of the frames `above` is the caller's: it is left out, with all that only it leads to.
+    An error raised in one of the frames `above` is the caller's. It is left out, as are errors linked only through it.
     """
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()

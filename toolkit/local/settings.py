@@ -92,7 +92,7 @@ class Settings:
         for name, texts in tables["scrubbing"].items():
             as_choice(name, _RULES, about="scrubbing")
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-                raise _malformed("scrubbing", f"{name} of scrubbing is not a list of texts", f'{name} = ["..."]')
+                raise _malformed("scrubbing", f"{name} of scrubbing is not a list of strings", f'{name} = ["..."]')
             tables["scrubbing"][name] = tuple(texts)  # whose texts `tk.Rules` checks
         for name, table in tables.items():
             object.__setattr__(self, name, table)
@@ -102,7 +102,7 @@ class Settings:
         if not isinstance(self.cassettes, str | Path):
             raise _malformed("cassettes", "The cassettes folder is not a path", 'cassettes = "cassettes"')
         if self.publish not in (None, "as is"):
-            what = "publish can only allow recordings of real accounts without pseudonyms"
+            what = "publish has one possible value, which allows recordings of real accounts without pseudonyms"
             raise _malformed("publish", what, 'publish = "as is"')
         if self.stale_after is not None and not (isinstance(self.stale_after, str) and _AGE.match(self.stale_after)):
             raise _malformed("stale_after", "stale_after is not an age in days", 'stale_after = "180d"')

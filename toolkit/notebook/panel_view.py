@@ -168,7 +168,7 @@ def saved_html(text: str, variable: str, label: str) -> str:
 
 
 def badge_html(account: str) -> str:
-    """Return a badge for the account that calls reach, or nothing without words."""
+    """Return the badge for an account's name, or "" if the name is empty."""
     kind = "practice" if account == PRACTICE else "real"
     return f'<span class="toolkit-badge toolkit-{kind}">{as_html(account)}</span>' if account else ""
 

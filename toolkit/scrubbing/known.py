@@ -172,7 +172,7 @@ class KnownSecrets:
                 value = f"a secret ({stand_in})" if is_secret else f"a value that is replaced by {stand_in!r}"
                 raise SecretLeak(
                     f"{where} would hold {value}, {form}; nothing was written.",
-                    f"{AFTER_THE_CALL} ask for it in a plain form, or make it without a cassette.",
+                    f"{AFTER_THE_CALL} ask for the answer in a plain form, or make the call without a cassette.",
                 )
         if is_exceeded:
             warn(

@@ -1,8 +1,8 @@
 """The handle of a loan, and the session that it opens in a worker's process.
 
 The handle goes to the workers in the arguments of their tasks, and works there as a session. It pickles without any
-secret. Each process opens one session a loan, when it is first needed; it borrows the lender's tokens and never sends a
-token request.
+secret. Each process opens one session per loan, when it is first needed; it borrows the lender's tokens and never sends
+a token request.
 """
 
 from __future__ import annotations

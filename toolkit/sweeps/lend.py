@@ -156,7 +156,7 @@ def _warn_of_open(address: str) -> None:
 def check_cluster(cluster: Any) -> str:
     """Check that a token may be published on a cluster: nobody on the network can read it.
 
-    Return the first address, or "", at which any program on this machine could read it. Errors are those of `lend`.
+    Return the first address on this machine where any local program could read it, or "". Errors are those of `lend`.
     """
     if not isinstance(cluster, dask_distributed().Client):
         next_step = "Pass the client: with Client(cluster) as client: tk.lend(session, client)"

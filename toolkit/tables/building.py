@@ -110,7 +110,7 @@ def _not_json(source: str, content: bytes, error: ValueError) -> TabulationError
     beginning = excerpt(content[: 4 * SHOWN].decode("utf-8", "replace"), SHOWN)
     return TabulationError(
         f"{source} is not JSON{place}; it begins with {beginning!r}.",
-        "Pass a response, its JSON as text or bytes, or parsed JSON. HTML may be a login page, or a proxy's.",
+        "Pass a response, its JSON as text or bytes, or parsed JSON. HTML may be a login page or a proxy's error page.",
     )
 
 
@@ -264,7 +264,7 @@ class TableBuilder:
             yield Column(_distinct(name, taken), path[-1] if path else "", self._columns.pop(path).packed(self.count))
 
     def _ordered(self) -> list[KeyPath]:
-        """Return the paths with those of an object together, without empty ones where others have an object."""
+        """Return the paths grouped by object; leave out an empty column if other records have an object there."""
         ranks: dict[KeyPath, int] = {}
         for path in self._columns:
             for length in range(1, len(path) + 1):

@@ -167,7 +167,7 @@ def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
 
 
 def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
-    """Return JSON numbers as text, int64, double or decimal128; codes that are longer integers stay text."""
+    """Return JSON numbers as text, int64, double or decimal128; codes with integers too long for these stay text."""
     texts = _texts_from(column.values())
     if numbers == "text":
         return texts

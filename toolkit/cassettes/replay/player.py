@@ -137,7 +137,7 @@ class Player:
         )
 
     def _check(self, number: int, response: RecordedResponse) -> None:
-        """Refuse a response that the client cannot use, or whose body would fill the memory when it is decompressed."""
+        """Refuse a response that the client cannot use, or whose body would exhaust memory when decompressed."""
         what = advice = ""
         try:
             decompress_body(response.headers, response.body)

@@ -77,7 +77,7 @@ class Finder(Walker):
     Args:
         message: what the message is.
         placeholder: returns the placeholder of a value, by its kind and text.
-        has_rule: tells whether the user's rules name a field, which then decide what is written instead.
+        has_rule: tells whether the user's rules name a field; if so, the rules decide what is written instead.
         whole: short credentials that requests of the recording used, with their placeholders.
         others: texts that the message uses for something else, such as the parts of its path.
     """
@@ -103,7 +103,7 @@ class Finder(Walker):
         self._used: dict[str, str] = {}
 
     def body(self, content_type: str, body: bytes) -> bytes:
-        """Return a decompressed body with credentials replaced; in pages and code, full of names, weak values stay."""
+        """Return a decompressed body with credentials replaced; in pages and code, weak values are left as they are."""
         is_data = body.lstrip()[:1] in (b"{", b"[")
         self._is_page = not is_data and any(word in content_type.lower() for word in _NOT_DATA)
         changed = super().body(content_type, body)
@@ -214,7 +214,7 @@ class Finder(Walker):
         return None if decision is not None and decision.is_weak and not field.written.is_named else decision
 
     def _is_plainly_a_value(self, text: str, field: CredentialField) -> bool:
-        """Check whether a weak value is one of data or a line of settings, rather than a part of a sentence."""
+        """Check whether a weak value is a value in data or in a line of settings, rather than part of a sentence."""
         written = field.written
         if (self._is_page and not _is_input(text, written.start)) or (
             self._message is MessageKind.ERROR and written.form in (Notation.NUMBER, Notation.BARE)

@@ -52,7 +52,7 @@ class Rewriter(Walker):
         return None if treatment is None else self._replace(treatment, value)
 
     def text(self, text: str) -> str:
-        """Return a text with values replaced in JSON and XML, also for several of these in one text."""
+        """Return a text with the values in its JSON and XML replaced; it may have several documents of either."""
         if self._rules.names and "<" in text:
             text = re.compile(_ATTRIBUTE).sub(self._tagged, text)
             text = re.compile(_ELEMENT).sub(self._tagged, text)

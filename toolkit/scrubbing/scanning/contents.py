@@ -73,7 +73,7 @@ class TextPlace(NamedTuple):
     part: str = ""
 
     def inside(self, part: str) -> TextPlace:
-        """Return the place of something that is found here; the name of an archive's member may be any bytes."""
+        """Return this place with a part added, such as the name of an archive's member, which may have any bytes."""
         words = ", ".join(filter(None, (self.part, part)))[:_LONGEST_PART]
         return self._replace(part=words.encode("utf-8", "replace").decode())
 

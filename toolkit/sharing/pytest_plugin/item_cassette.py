@@ -76,7 +76,7 @@ def project_settings(module: Path) -> Settings:
 
 
 class Playing:
-    """The cassette of a test that runs; None if it does not exist and `is_needed` is False.
+    """The cassette of the running test; None if it does not exist and `is_needed` is False.
 
     While the test replays, connections are refused. Sessions without a cassette of their own use this one. If the test
     fails, its recording is moved to `aside`.

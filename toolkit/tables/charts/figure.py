@@ -129,7 +129,7 @@ class Chart(Figure):
 
 @contextmanager
 def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple[Chart, list[Axes]]]:
-    """Yield a chart with a plot for each number of rows, and the source line below; lay it out afterwards."""
+    """Yield a chart with one plot for each count in `rows` and the source line below; fix its layout afterwards."""
     with style.context(_STYLE, after_reset=True):
         heights = [_ROW * max(count, 1) + 0.55 for count in rows]
         chart = Chart(figsize=(_WIDTH, sum(heights) + 0.7), layout="constrained")
