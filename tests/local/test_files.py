@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import socket
 import stat
@@ -19,7 +18,6 @@ from toolkit.local.files import (
     open_own,
     private_folder,
     read_private,
-    source_lines,
     toml_string,
     write_atomically,
 )
@@ -161,12 +159,3 @@ def test_private_folder(tmp_path):
 def test_toml_string(text):
     """A text is read back from TOML."""
     assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
-
-
-def test_source_lines():
-    """The lines are those on which the sources of cells start in a file as Jupyter writes it."""
-    cells = [{"metadata": {"a": [{"source": 1}]}, "source": ['   "source":\n', "x"]}, {"outputs": [{}], "source": []}]
-    written = json.dumps({"cells": cells, "metadata": {"authors": [{}]}}, indent=1)
-    lines = written.split("\n")
-    assert [lines[line - 1].strip() for line in source_lines(written)] == ['"source": [', '"source": []']
-    assert source_lines(json.dumps({"cells": cells})) == []

@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from practice_requests import ALLOWED, CLIENTS, KEY_PAIRS, PATHS, basic, get, own_headers, url_of
+from practice_requests import ALLOWED, CLIENTS, PATHS, basic, get, url_of
 
 
 @pytest.mark.parametrize("address", PATHS)
@@ -25,17 +25,6 @@ def test_accounts_of_correspondents(http, service, clock):
     assert seen["sandbox-secret"] == seen["sandbox-key"]
     distinct = [seen[name] for name in ("broker-secret", "broker-2", "sandbox-secret", "sandbox-2")]
     assert len(set.union(*distinct)) == sum(map(len, distinct)) == 100
-
-
-@pytest.mark.parametrize("name", KEY_PAIRS)
-def test_both_schemes_of_the_legacy_flow(http, service, clock, name):
-    """HTTP Basic and the two headers identify the same account."""
-    pair = service.credentials[name]
-    url = url_of(service, "trading_live" if name.startswith("live") else "trading_paper") + "/v2/account"
-    by_basic = http.get(url, headers={"Authorization": basic(pair)})
-    by_headers = http.get(url, headers=own_headers(http, service, pair, clock))
-    assert by_basic.status_code == by_headers.status_code == 200
-    assert by_basic.content == by_headers.content
 
 
 def legacy_mistakes(service):

@@ -43,11 +43,6 @@ def undone(escapes: re.Pattern[bytes], data: bytes) -> bytes:
     return data.replace(b"\0", b"") if escapes is ZEROS else escapes.sub(_undone, data)
 
 
-def length_undone(escape: bytes) -> int:
-    """Return the number of bytes that an escape represents."""
-    return len(_read(escape))
-
-
 def without_escapes(data: bytes) -> Iterator[bytes]:
     """Yield what a short text may become when the escapes around it are undone, if it looks escaped itself."""
     before = b""
@@ -59,7 +54,8 @@ def without_escapes(data: bytes) -> Iterator[bytes]:
 
 
 @lru_cache(maxsize=8192)  # a text has the same escapes again and again
-def _read(escape: bytes) -> bytes:
+def read(escape: bytes) -> bytes:
+    """Return the bytes that an escape represents."""
     first, rest = escape[:1], escape[1:]
     if first == b"%":
         return _utf8(rest) if rest[:1] == b"u" else bytes.fromhex(rest.decode())
@@ -86,4 +82,4 @@ def _utf8(rest: bytes) -> bytes:
 
 
 def _undone(match: re.Match[bytes]) -> bytes:
-    return _read(match[0])
+    return read(match[0])

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import AnyStr, Final
 
-SLICE: Final = 1 << 18  # bytes for one call of a function in C, during which no other thread runs
 _LETTERS_AND_DIGITS: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DROPPED: Final = bytes(sorted(set(range(0x80)) - set(_LETTERS_AND_DIGITS)))
 _LOWER: Final = bytes(range(256)).lower()
@@ -25,24 +24,17 @@ _LEAST_ZEROS: Final = 4  # one byte in so many is zero in UTF-16
 
 def normal_form(data: bytes) -> bytes:
     """Return the letters and digits of `data` in lower case, and its bytes beyond ASCII."""
-    return translated(data, _LOWER, _DROPPED)
+    return data.translate(_LOWER, _DROPPED)
 
 
 def cased_form(data: bytes) -> bytes:
     """Return the normal form with capital letters as they are."""
-    return translated(data, None, _DROPPED)
+    return data.translate(None, _DROPPED)
 
 
 def exact_form(data: bytes) -> bytes:
     """Return `data` without quotes, backslashes, plus signs, white space and null bytes."""
-    return translated(data, None, LOOSE)
-
-
-def translated(data: bytes, table: bytes | None, dropped: bytes = b"") -> bytes:
-    """Return what `bytes.translate` does, slice by slice."""
-    if len(data) <= SLICE:
-        return data.translate(table, dropped)
-    return b"".join(data[at : at + SLICE].translate(table, dropped) for at in range(0, len(data), SLICE))
+    return data.translate(None, LOOSE)
 
 
 def spliced(text: AnyStr, spans: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
@@ -60,7 +52,7 @@ def spliced(text: AnyStr, spans: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
 
 
 def flags_of(characters: bytes) -> bytes:
-    """Return a table for `translated` that marks these bytes with 1, and others with 0."""
+    """Return a table for `bytes.translate` that marks these bytes with 1, and others with 0."""
     return bytes(byte in characters for byte in range(256))
 
 
@@ -85,8 +77,7 @@ def is_wide(data: bytes) -> bool:
 
 def has_controls(data: bytes) -> bool:
     """Check whether some data has control characters that text does not have."""
-    rest = data.translate(None, CONTROLS) if len(data) <= SLICE else translated(data, None, CONTROLS)
-    return len(rest) != len(data)
+    return len(data.translate(None, CONTROLS)) != len(data)
 
 
 _IN_NORMAL_FORM: Final = bytes(1 - flag for flag in flags_of(_DROPPED))
@@ -94,7 +85,7 @@ _IN_NORMAL_FORM: Final = bytes(1 - flag for flag in flags_of(_DROPPED))
 
 def normal_positions(data: bytes) -> Sequence[int]:
     """Return where in `data` each byte of its normal form stands."""
-    return list(compress(range(len(data)), translated(data, _IN_NORMAL_FORM)))
+    return list(compress(range(len(data)), data.translate(_IN_NORMAL_FORM)))
 
 
 def margins(data: bytes) -> tuple[bytes, bytes]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _Change = Callable[[bytes, bool], bytes]
 
 _Message = TypeVar("_Message", RecordedRequest, RecordedResponse)
+_CODEC: Final = "utf-8", "surrogatepass"
 _LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _LARGE: Final = 1 << 16  # bytes of a body that is searched by itself
@@ -144,7 +145,8 @@ class Scrubber:
         request_by_rules = _by_rules(rules, request, request_body, records=True)
         asked = self._found(*request_by_rules)
         answered = self._found(*response_by_rules, request=request)
-        return self._request(request, request_body, *asked), self._response(response, response_body, *answered)
+        change = self._change_for(asked, answered)
+        return self._safe(request, request_body, asked, change), self._safe(response, response_body, answered, change)
 
     def with_symbols(self, request: RecordedRequest) -> RecordedRequest:
         """Return a request with a symbolic address, and note the credentials in its headers; nothing else changes."""
@@ -152,7 +154,7 @@ class Scrubber:
         if headers and headers != self._noted:
             self._found(RecordedRequest("", "", headers), b"")
             self._noted = headers
-        return request._replace(uri=self._uri(request.uri, self._symbolize)) if self._addresses is not None else request
+        return request._replace(uri=_safe_uri(request.uri, self._symbolize)) if self._addresses is not None else request
 
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
         """Return the request to look up in a recording: the request as it would be recorded."""
@@ -160,7 +162,8 @@ class Scrubber:
             body = decompress_body(request.headers, request.body)
         except SecretLeak:  # recording it will say so
             return self.lookup_request(request._replace(body=b""))._replace(body=request.body)
-        return self._request(request, body, *self._found(*_by_rules(self._rules, request, body, records=False)))
+        asked: tuple[RecordedRequest, bytes] = self._found(*_by_rules(self._rules, request, body, records=False))
+        return self._safe(request, body, asked, self._change_for(asked))
 
     def _has_rule(self, name: str) -> bool:
         return self._rules is not None and self._rules.has_name(name)
@@ -185,43 +188,40 @@ class Scrubber:
         self.known.note(*finder.result())
         return message, body
 
-    def _request(self, request: RecordedRequest, plain: bytes, found: RecordedRequest, body: bytes) -> RecordedRequest:
-        change = self._change_for(found.uri, found.headers, body)
-        uri = self._uri(found.uri, change)
-        return self._message(found._replace(uri=uri, body=request.body), plain, body, change, host=urlsplit(uri).netloc)
+    def _change_for(self, *found: tuple[Any, bytes]) -> _Change:
+        """Return the replacement function for messages without a large body; most hold nothing to replace."""
+        parts = []
+        for message, body in found:
+            parts.append((message.uri if isinstance(message, RecordedRequest) else message.reason).encode(*_CODEC))
+            parts += [header_bytes(value) for _, value in message.headers]
+            parts.append(body if len(body) <= _LARGE else b"")
+        return self._scrub if self.known.may_hold(b"\n".join(parts)) else self._symbolize
 
-    def _response(
-        self, response: RecordedResponse, plain: bytes, found: RecordedResponse, body: bytes
-    ) -> RecordedResponse:
-        change = self._change_for(response.reason, found.headers, body)
-        reason = self.known.scrub_text(response.reason)
-        return self._message(found._replace(reason=reason, body=response.body), plain, body, change, host="")
-
-    def _change_for(self, first: str, headers: HeaderList, body: bytes) -> _Change:
-        """Return the replacement function for a message without a large body; most hold nothing to replace."""
-        texts = (first.encode("utf-8", "surrogatepass"), *(header_bytes(value) for _, value in headers))
-        whole = b"\n".join((*texts, body if len(body) <= _LARGE else b""))
-        return self._scrub if self.known.may_hold(whole) else self._symbolize
-
-    def _message(self, message: _Message, plain: bytes, body: bytes, change: _Change, *, host: str) -> _Message:
-        """Return a message with headers and body in a form that is safe to record.
+    def _safe(self, message: _Message, plain: bytes, found: tuple[_Message, bytes], change: _Change) -> _Message:
+        """Return a message in a form that is safe to record.
 
         Args:
-            message: has its headers without what they name, and its body as it came, which stays if nothing changes.
+            message: the message as it came; its body stays if nothing changes.
             plain: its body, decompressed.
-            body: the same without what it names.
+            found: the message and this body without what they name.
             change: replaces what is known.
-            host: the host of the recorded URI.
         """
-        headers: HeaderList = message.headers
+        safe, body = found
+        headers: HeaderList = safe.headers
         changed = (change if len(body) <= _LARGE else self._scrub)(body, False)
         if changed == plain:
             changed = message.body
         else:
             length = "Content-Length", str(len(changed))
             headers = (*[header for header in headers if header[0].lower() not in _LENGTH_HEADERS], length)
+        host = ""
+        if isinstance(safe, RecordedRequest):
+            safe = safe._replace(uri=_safe_uri(safe.uri, change))
+            host = urlsplit(safe.uri).netloc
+        else:
+            safe = safe._replace(reason=change(safe.reason.encode(*_CODEC), False).decode(*_CODEC))
         headers = tuple([self._header(name, value, host, change) for name, value in headers])
-        return message._replace(headers=headers, body=changed)
+        return safe._replace(headers=headers, body=changed)
 
     def _header(self, name: str, value: str, host: str, change: _Change) -> tuple[str, str]:
         lower = name.lower()
@@ -233,12 +233,6 @@ class Scrubber:
         raw = header_bytes(value)
         scrubbed = change(raw, lower in _LINK_HEADERS)
         return name, value if scrubbed == raw else header_text(scrubbed)
-
-    def _uri(self, uri: str, change: _Change) -> str:
-        uri = _without_userinfo(uri)
-        raw = uri.encode("utf-8", "surrogatepass")
-        changed = change(raw, True)
-        return uri if changed is raw else changed.decode("utf-8", "surrogatepass")
 
     def _scrub(self, data: bytes, in_url: bool = False) -> bytes:
         # A secret may have an address in it, such as a webhook, and is not found any more when its host is symbolic.
@@ -266,8 +260,8 @@ def _is_credential(name: str) -> bool:
     return credential_kind(name, Place.HEADER) is not None or name.lower() in COOKIE_HEADERS
 
 
-def _without_userinfo(uri: str) -> str:
-    if "@" not in uri:
-        return uri
-    parts = urlsplit(uri)
-    return uri if parts.username is None else parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+def _safe_uri(uri: str, change: _Change) -> str:
+    """Return a URI after a change, without a user and a password."""
+    if "@" in uri and (parts := urlsplit(uri)).username is not None:
+        uri = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return change(uri.encode(*_CODEC), True).decode(*_CODEC)

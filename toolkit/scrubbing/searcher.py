@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.text import SLICE
 from toolkit.scrubbing.needles import Needle, needles_of
-from toolkit.scrubbing.normal_form import SLICE, cased_form, exact_form
+from toolkit.scrubbing.normal_form import cased_form, exact_form
 from toolkit.scrubbing.views import View
 
 WIDTH: Final = 4  # bytes of a window, and from one position that is read to the next

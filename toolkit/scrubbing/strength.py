@@ -171,7 +171,7 @@ def is_dummy(value: str) -> bool:
         value = value[start.end() :]
         if len(value) < _LONG_ENOUGH or not _is_random(value):
             return True
-    if _DUMMY.match(value) or len(set(value[:64])) <= 4 + len(value) // 64:
+    if _DUMMY.match(value) or len(set(value[:64])) <= 4:
         return True
     return _DUMMY_WORD.search(value[:64].lower()) is not None
 

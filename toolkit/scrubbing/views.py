@@ -28,7 +28,6 @@ from toolkit.scrubbing.normal_form import (
     is_wide,
     normal_form,
     normal_positions,
-    translated,
 )
 
 DEEPEST: Final = 5  # codes and formats within each other: one for the file, in which a body may be base64
@@ -162,7 +161,7 @@ def _text_of(view: View) -> View:
         return _text_of(without)
     if not has_controls(data):
         return view
-    spans = [match.span() for match in _PRINTABLE_RUN.finditer(translated(data, _PRINTABLE))]
+    spans = [match.span() for match in _PRINTABLE_RUN.finditer(data.translate(_PRINTABLE))]
     return _joined(view, [data[start:end] for start, end in spans], spans, "")
 
 
@@ -218,7 +217,7 @@ def _escape_segments(pattern: re.Pattern[bytes], data: bytes) -> list[_Segment]:
     shift = 0  # from the outer view to the inner one
     for match in pattern.finditer(data):
         start, end = match.span()
-        length = escapes.length_undone(match[0])
+        length = len(escapes.read(match[0]))
         segments.append(_Segment(start + shift, length, start, end))
         shift += length - (end - start)
     return segments
@@ -233,11 +232,13 @@ def _opened(view: View, budget: DecodingBudget) -> Iterator[View]:
 def _decoded(view: View, budget: DecodingBudget, seen: set[bytes]) -> Iterator[View]:
     """Yield the runs of codes that are worth decoding: texts together, and other bytes together, in each code."""
     found: dict[tuple[str, bool], tuple[list[bytes], list[tuple[int, int]]]] = {}
-    for start, end in _runs(view.data):
+    for start, end, code in _runs(view.data):
         run = view.data[start:end]
         if run in seen:
             continue
-        name, decoded = decode_run(run)
+        digits = run.translate(None, _NO_DIGITS)
+        name = code if _CODES[code][0].fullmatch(digits) else "base64"  # only its beginning may be in that code
+        decoded = _CODES[name][1](digits)
         if decoded and budget.spend(len(run) + len(decoded)):
             seen.add(run)
             parts, spans = found.setdefault((name, is_text(decoded)), ([], []))
@@ -247,34 +248,28 @@ def _decoded(view: View, budget: DecodingBudget, seen: set[bytes]) -> Iterator[V
         yield _joined(view, parts, spans, name)
 
 
-def _runs(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the span of each long run of digits of base64, with the lines that go on after it.
+def _runs(data: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield span and code of each run of digits of base64 that is worth decoding, with the lines that go on after it.
 
     A run with slashes may also be a path: then its segments in a code are runs of their own.
     """
     done = 0
-    for match in _RUN.finditer(translated(data, _DIGITS)):
+    for match in _RUN.finditer(data.translate(_DIGITS)):
         start, end = match.span()
         if start < done:
             continue
+        head = data[start : min(end, start + _HEAD)]
+        code = _code_of(head)
         if end - start >= _LINE:
             end = _MORE_LINES.match(data, end).end()  # type: ignore[union-attr]
         done = end
-        yield start, _PADDING.match(data, end).end()  # type: ignore[union-attr]
-        head = data[start : start + _HEAD]
-        if b"/" in head and not _code_of(head):
-            segments = [segment.span() for segment in _SEGMENT.finditer(data, start, end)]
-            yield from (span for span in segments if _code_of(data[span[0] : span[1]][:_HEAD]))
-
-
-def decode_run(run: bytes) -> tuple[str, bytes]:
-    """Return the code of a run and the bytes that it stands for; none if these are not worth searching."""
-    name = _code_of(run[:_HEAD].rstrip(b"=")) or ("base64" if len(run) >= _LONG else "")
-    if not name:
-        return "", b""
-    pattern, decode = _CODES[name]
-    digits = run.translate(None, _NO_DIGITS)
-    return (name, decode(digits)) if pattern.fullmatch(digits) else ("base64", _of_base64(digits))
+        if code or end - start >= _LONG:
+            yield start, _PADDING.match(data, end).end(), code or "base64"  # type: ignore[union-attr]
+        if not code and b"/" in head:
+            for segment in _SEGMENT.finditer(data, start, end):
+                code = _code_of(segment[0][:_HEAD])
+                if code:
+                    yield *segment.span(), code
 
 
 @lru_cache(maxsize=4096)  # a message is searched twice, and messages have the same paths again and again
@@ -285,6 +280,8 @@ def _code_of(head: bytes) -> str:
             beginning = decode(head)
             if is_text(beginning) or beginning.startswith(MAGICS):
                 return name
+            if name == "hex":  # digests and identifiers, which no text in another code looks like
+                break
     return ""
 
 

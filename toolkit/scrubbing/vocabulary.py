@@ -94,7 +94,7 @@ _KINDS: Final = {
     "SECRET",
 }
 _PLACEHOLDER: Final = re.compile(r"<([A-Z_]+)(?:-[0-9]+)?>\Z")
-_SCHEME: Final = re.compile(r"\A(?:basic|bearer|token|dpop) +", re.IGNORECASE)
+SCHEME: Final = re.compile(r"\A(?:basic|bearer|token|dpop) +", re.IGNORECASE)
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -232,7 +232,7 @@ def _is_exact(name: str, place: Place) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """Check whether a value, apart from a scheme such as Bearer, is already a placeholder."""
-    value = _SCHEME.sub("", value)
+    value = SCHEME.sub("", value)
     match = _PLACEHOLDER.match(value)
     return match[1] in _KINDS if match else value == Placeholder.BASIC
 
@@ -276,15 +276,11 @@ class Decision(NamedTuple):
     is_weak: bool
 
 
-def secret_kind(name: str, value: str, place: Place) -> str | None:
-    """Return the kind of secret that a strong value is under this name, or None."""
-    if credential_kind(name, place) is None or is_placeholder(value):
+def secret_kind(name: str, value: str, place: Place, strength: Strength) -> str | None:
+    """Return the kind of secret that a value of this strength is under this name, or None."""
+    kind = credential_kind(name, place)
+    if kind is None or is_placeholder(value):
         return None
-    return _kind_of_strength(name, value, place, grade(value))
-
-
-def _kind_of_strength(name: str, value: str, place: Place, strength: Strength) -> str | None:
-    kind = credential_kind(name, place) or ""
     if normal_name(name) == "d" and _PRIVATE_EXPONENT.fullmatch(value) is None:
         return None
     if kind == "AUTHORIZATION" and is_weak_pair(value.rpartition(" ")[2]):
@@ -301,13 +297,14 @@ def _kind_of_strength(name: str, value: str, place: Place, strength: Strength) -
     return None
 
 
+@lru_cache(maxsize=1024)  # the rows of an answer have the same values again and again
 def decision_on(name: str, value: str, place: Place, message: MessageKind) -> Decision | None:
     """Return what a value beside a name is in a message, or None if it is not a credential."""
     kind = credential_kind(name, place)
     if kind is None or not value.strip() or is_placeholder(value):
         return None
     strength = grade(value)
-    if _kind_of_strength(name, value, place, strength) is not None:
+    if secret_kind(name, value, place, strength) is not None:
         is_certain = place is Place.COOKIE or is_core_name(name, place)
         is_everywhere = is_certain and strength is Strength.STRONG
         return Decision(kind, is_everywhere, is_weak=False)

@@ -104,11 +104,14 @@ class Fields:
         done = 0
         for start in range(0, len(self._text), SLICE):
             for name, place, is_quoted, position in self._names(start):
-                for written in values_at(self._text, position, is_quoted=is_quoted) if position >= done else ():
-                    yield CredentialField(name, place, written)
-                    if written.form is Notation.BARE and written.end - written.start > _LONGEST_BARE:
-                        done = written.end
-                yield from self._members(name, place, position, is_quoted=is_quoted)
+                first = _start_of_value(self._text, position)
+                if self._text.startswith(("{", "["), first):
+                    yield from self._members(name, place, first, is_quoted=is_quoted)
+                elif position >= done:
+                    for written in values_at(self._text, position, first, is_quoted=is_quoted):
+                        yield CredentialField(name, place, written)
+                        if written.form is Notation.BARE and written.end - written.start > _LONGEST_BARE:
+                            done = written.end
 
     def _names(self, start: int) -> list[tuple[str, Place, bool, int]]:
         """Return the names of credentials in a slice: their place, whether in quotes, and where the value begins."""
@@ -136,10 +139,9 @@ class Fields:
                 found.append((*meaning, match[1][0] == '"', position))
         return found[::-1]
 
-    def _members(self, name: str, place: Place, position: int, *, is_quoted: bool) -> Iterator[CredentialField]:
-        first = re.compile(_BEFORE_VALUE).match(self._text, position).end()  # type: ignore[union-attr]
+    def _members(self, name: str, place: Place, first: int, *, is_quoted: bool) -> Iterator[CredentialField]:
         is_certain = not needs_strong_value(name, place)
-        if self._text[first : first + 1] not in ("{", "[") or not (is_certain or may_hold_several(name)):
+        if not (is_certain or may_hold_several(name)):
             return
         self._walks = [end for end in self._walks if end > first]
         if len(self._walks) >= _DEEPEST_WALK:
@@ -155,15 +157,19 @@ class Fields:
                 yield CredentialField(name, place, written)
 
 
-def values_at(text: str, position: int, *, is_quoted: bool) -> list[Written]:
-    """Return the value at a position after a sign, none if it is an object or a list.
+def _start_of_value(text: str, position: int) -> int:
+    return re.compile(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
+
+
+def values_at(text: str, after_sign: int, position: int, *, is_quoted: bool) -> list[Written]:
+    """Return the value at a position, none if it is an object or a list.
 
     Args:
         text: the text.
-        position: where the sign ends.
+        after_sign: where the sign before it ends.
+        position: where it begins.
         is_quoted: True if the name is in double quotes, as in JSON, so that a bare value is a number or no text.
     """
-    after_sign, position = position, re.compile(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
     match = _quoted_at(text, position)
     if match is not None:
         return [Written(_decoded(match), *match.span(1), Notation.QUOTED)]
@@ -286,7 +292,7 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
         if value is None and start >= 0:
             value = re.compile(_VALUE).search(text, start, match.start())
         if value is not None:
-            for written in values_at(text, value.end(), is_quoted=False):
+            for written in values_at(text, value.end(), _start_of_value(text, value.end()), is_quoted=False):
                 yield CredentialField(match[1], Place.JSON, written)
         elif end is not None and end[0] == ">":
             content = _content_at(text, end.end())

@@ -28,6 +28,7 @@ from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import (
     COOKIE,
     COOKIE_HEADERS,
+    SCHEME,
     Decision,
     MessageKind,
     Place,
@@ -41,7 +42,6 @@ from toolkit.scrubbing.vocabulary import (
 )
 
 _TELLING: Final = 12  # characters; a shorter weak value that a request used may be a word
-_SCHEME: Final = r"(?i)(?:basic|bearer|token|dpop)[ ]+"
 _SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
 _MAY_NAME_ONE: Final = rb"(?i)pass|secret|token|key|pwd|auth|session|credential|[^\x00-\x7f]"
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
@@ -50,13 +50,15 @@ _WITHOUT_CREDENTIALS: Final = frozenset(
     "accept accept-encoding connection content-encoding content-length content-type date host server transfer-encoding"
     " user-agent vary".split()
 )
-_PROTOCOLS: Final = "sec-websocket-protocol"  # a browser cannot send another header with a credential
 _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
 _LONGEST_START: Final = 200  # characters of a line before a value
-# A letter of JSON, a sign of URLs, and a quote of HTML, each escaped.
-_SIGNS_OF_ESCAPES: Final = tuple("\\u00 %25 %3D %3d %22 %3A %3a %40 &quot; &#34; &#x22; &#39;".split())
+# A letter of JSON, a sign of URLs, and a quote of HTML, each escaped: names and values may be behind these.
+_SIGN_OF_ESCAPES: Final = r"\\u00|%(?:25|3[DdAa]|22|40)|&(?:quot|#34|#x22|#39);"
+_BLOCK: Final = 1 << 12  # characters that are looked at for a sign at once
+_BEFORE_SIGN: Final = 1 << 10  # characters, with the name of a value
+_AFTER_SIGN: Final = 1 << 14  # characters, with the value: a longer one is a document
 
 
 def without_credentials(body: bytes) -> bytes:
@@ -148,8 +150,6 @@ class Finder(Walker):
         kind = credential_kind(name, Place.HEADER)
         if kind is not None and not self._has_rule(name):
             return self._credential_header(name, kind, value)
-        if lower == _PROTOCOLS:
-            return re.compile(r"[^\s,.]+").sub(lambda part: self._random(part[0]), value)
         if lower == "location" and self._message is not MessageKind.REQUEST:
             self.note_shapes(value)
             self._has_code = True
@@ -271,15 +271,8 @@ class Finder(Walker):
             self._used.setdefault(text, kind)
         return f"<{kind}>"
 
-    def _random(self, text: str) -> str:
-        """Return a placeholder for a text that is as random as a secret, and any other text as it is."""
-        if grade(text) is not Strength.STRONG:
-            return text
-        self._shaped.setdefault(text, "TOKEN")
-        return self._placeholder("TOKEN", text)
-
     def _replaced(self, decision: Decision, value: str) -> str:
-        scheme = re.compile(_SCHEME).match(value)
+        scheme = SCHEME.match(value)
         before, text = (scheme[0], value[scheme.end() :]) if scheme else ("", value)
         if decision.is_everywhere:
             self._strong.setdefault(text, decision.kind)
@@ -294,7 +287,24 @@ def _is_input(text: str, position: int) -> bool:
 
 
 def _levels_below(text: str) -> Iterator[str]:
-    """Yield a text with its escapes undone, one kind after the other, if names and values may be behind these."""
-    if any(map(text.__contains__, "%\\&")) and any(map(text.__contains__, _SIGNS_OF_ESCAPES)):
-        for level in dict.fromkeys(without_escapes(text.encode("utf-8", "surrogatepass"))):
-            yield level.decode("utf-8", "replace")
+    """Yield parts of a text where names and values may be behind escapes, with one kind undone after the other."""
+    for part in _parts_with_escapes(text):
+        data = part.encode("utf-8", "surrogatepass")
+        for level in dict.fromkeys(without_escapes(data)):
+            if level != data:  # otherwise it has been searched already
+                yield level.decode("utf-8", "replace")
+
+
+def _parts_with_escapes(text: str) -> Iterator[str]:
+    """Yield the parts around escapes, which most texts have nowhere or in few places."""
+    sign = re.compile(_SIGN_OF_ESCAPES)
+    start = end = 0
+    for at in range(0, len(text), _BLOCK):
+        if sign.search(text, at, at + _BLOCK + _BEFORE_SIGN) is None:
+            continue
+        if at > end > 0:
+            yield text[start:end]
+        start = at if at > end else start
+        end = at + _BLOCK + _BEFORE_SIGN + _AFTER_SIGN
+    if end:
+        yield text[start:end]

@@ -26,7 +26,7 @@ from toolkit.core.errors import SecretLeak
 from toolkit.core.text import excerpt
 from toolkit.local.files import source_lines
 from toolkit.scrubbing import compression
-from toolkit.scrubbing.normal_form import flags_of, is_text, translated
+from toolkit.scrubbing.normal_form import flags_of, is_text
 
 _Path = tuple[str | int, ...]  # keys and indexes from the top of a notebook
 _HEAD: Final = 1 << 12  # bytes that tell what a file is
@@ -223,7 +223,7 @@ def _place(base: TextPlace, first: int, line: int) -> TextPlace:
 def _base64_in(text: str) -> Iterator[tuple[int, int, bytes]]:
     """Yield where base64 starts and ends that is long, or holds text or something that can be opened; and the bytes."""
     end = 0
-    for match in _RUN.finditer(translated(text.encode("ascii", "replace"), _IS_DIGIT)):
+    for match in _RUN.finditer(text.encode("ascii", "replace").translate(_IS_DIGIT)):
         if match.start() >= end:
             start, end = match.span()
             head = _decoded(text[start : min(end, start + _KEPT)])

@@ -136,7 +136,7 @@ def _fields(text: str) -> Iterator[_Hit]:
         value, start, end = field.written[:3]
         is_listed = "- " in text[max(0, start - 3) : start]  # in YAML, the header of a message has a list of values
         place = Place.HEADER if is_listed else field.place
-        if secret_kind(field.name, value, place) is not None or _is_made_by_a_person(text, field):
+        if secret_kind(field.name, value, place, grade(value)) is not None or _is_made_by_a_person(text, field):
             yield _Hit(start, 3, end, _FIELD, value)
 
 
@@ -180,7 +180,7 @@ def _beside_names(text: str) -> Iterator[_Hit]:
                 continue
             if re.compile(_CALL).match(text, rest.end()) and re.compile(_CALLEE).search(name):  # type: ignore[union-attr]
                 yield _Hit(start, 4, start + len(value), "credentials in a call", value)
-            elif not re.compile(_PLAIN_NAME).fullmatch(name) and secret_kind(name, value, Place.JSON) is not None:
+            elif not re.compile(_PLAIN_NAME).fullmatch(name) and secret_kind(name, value, Place.JSON, strength):
                 kind = "credentials on a command line" if name.startswith("--") else _FIELD
                 yield _Hit(start, 4, start + len(value), kind, value)
 
@@ -193,5 +193,5 @@ def _cookies(text: str) -> Iterator[_Hit]:
         start, end = re.compile(_HEADER_VALUES).match(text, match.end()).span()  # type: ignore[union-attr]
         for cookie in re.compile(_COOKIE).finditer(text, start, end):
             value = unquote(cookie[2])
-            if secret_kind(cookie[1], value, Place.COOKIE) is not None:
+            if secret_kind(cookie[1], value, Place.COOKIE, grade(value)) is not None:
                 yield _Hit(cookie.start(2), 2, cookie.end(2), "cookie", value)
