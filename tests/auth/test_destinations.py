@@ -72,6 +72,9 @@ def test_loopback_and_prefix_of_a_clone(in_project):
     prefixed = Settings(project.addresses, "ACME", project=project.project)
     with pytest.raises(UnsafeAddress, match="header prefix is now ACME"):
         check_destinations(pair, prefixed)
+    partner = ClientSecret("client", "not-a-real-secret", environment="broker-live")
+    partner.note_source("saved", {name: project.addresses[name] for name in ("broker", "auth")})
+    check_destinations(partner, prefixed)  # the prefix is that of key pairs
 
 
 @pytest.mark.parametrize("is_known", [False, True])
