@@ -3,14 +3,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, parse_qsl
 
-import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from hypothesis import given
-from hypothesis import strategies as st
 from manual_clock import ManualClock
 
-from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer, authorized
+from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.token import Token
@@ -127,39 +124,3 @@ def test_recorded_form(credentials):
     assert b"QXZ" not in token_request.recorded_form
     named = [secret.reveal() for name, secret in token_request.secrets if name == "CLIENT_ASSERTION"]
     assert named == bench.form().get("client_assertion", [])
-
-
-HEADER = st.tuples(st.sampled_from(["Accept", "X-One", "x-one", "Cookie"]), st.text("abc ", max_size=5))
-GRANTS = {
-    "headers": KeyPairAuthorizer(key_pair(), header_prefix="SVC").grant,
-    "basic": KeyPairAuthorizer(key_pair(scheme="basic"), header_prefix="SVC").grant,
-    "bearer": Bench(client_secret()).obtain(),
-}
-
-
-@given(
-    grant=st.sampled_from(list(GRANTS.values())),
-    line=st.tuples(st.sampled_from(["GET", "POST", "DELETE", "PROPFIND"]), st.text("ab/%?&=é ", max_size=10)),
-    headers=st.lists(HEADER, max_size=4),
-    content=st.none() | st.binary(max_size=20),
-    timeout=st.none() | st.floats(0.1, 100),
-)
-def test_authorized_request(grant, line, headers, content, timeout):
-    """The copy differs from the request only in the headers of the grant; the request itself is not changed."""
-    extensions = {"timeout": httpx.Timeout(timeout).as_dict(), "note": print}
-    method, path = line
-    request = httpx.Request(
-        method, f"https://broker.example.com/{path}", headers=headers, content=content, extensions=extensions
-    )
-    before = list(request.headers.raw)
-    copy = authorized(request, grant)
-    assert isinstance(copy, httpx.Request)
-    assert (copy.method, copy.url, copy.extensions) == (request.method, request.url, extensions)
-    assert copy.stream is request.stream
-    assert copy.read() == (content or b"")
-    assert sorted(copy.headers.multi_items()) == sorted(
-        [*request.headers.multi_items(), *((name.lower(), value) for name, value in grant.headers)]
-    )
-    copy.extensions["more"] = copy.headers["More"] = "1"
-    assert request.headers.raw == before
-    assert request.extensions == extensions

@@ -6,6 +6,7 @@ import secrets
 import warnings
 
 import pytest
+from key_forms import key, pem
 
 from toolkit.auth.credentials import ask_secret, remember_input
 from toolkit.core.errors import ConfigurationError
@@ -50,34 +51,16 @@ def secret():
     return secrets.token_urlsafe(24)
 
 
-@pytest.fixture(scope="module")
-def pem():
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    return (
-        ec.generate_private_key(ec.SECP256R1())
-        .private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        .decode()
-    )
-
-
-def test_secret_in_the_source(run, secret):
-    """A secret in the source of the running cell raises a warning."""
-    (text,) = run(f"check([('API_SECRET_KEY', Secret('{secret}'))])")
-    assert text.startswith("This cell contains the secret key, ")
-    assert "getpass.getpass()" in text
-    assert "toolkit credentials add" in text
-    assert secret not in text
-
-
 def test_one_warning_per_kind(run, secret):
-    """Each kind of secret is warned of, and again when the cell runs again."""
+    """Each kind of secret in the source of the cell is warned of, and again when the cell runs again."""
     source = f"check([('CLIENT_SECRET', Secret('{secret}')), ('API_KEY_ID', Secret('{secret}'))])"
     for _ in range(2):
         first, second = run(source)
-        assert "contains the client secret" in first
+        assert first.startswith("This cell contains the client secret, ")
         assert "contains the key ID" in second
+        assert "getpass.getpass()" in first
+        assert "toolkit credentials add" in first
+        assert secret not in first + second
 
 
 def test_answer_to_input(run, shell, secret):
@@ -90,10 +73,10 @@ def test_answer_to_input(run, shell, secret):
 
 
 @pytest.mark.parametrize("write", [repr, json.dumps, "'''{}'''".format, lambda pem: repr(pem.replace("\n", ""))])
-def test_pem(run, shell, pem, write):
+def test_pem(run, shell, write):
     """A PEM is found in whatever way its lines are written in the cell."""
-    shell.user_ns["pem"] = pem
-    assert len(run(f"text = {write(pem)}\ncheck([('PRIVATE_KEY', Secret(pem))])")) == 1
+    shell.user_ns["pem"] = text = pem(key("P-256"))
+    assert len(run(f"text = {write(text)}\ncheck([('PRIVATE_KEY', Secret(pem))])")) == 1
     assert run("check([('PRIVATE_KEY', Secret(pem))])") == []
     assert run("'''-----BEGIN PRIVATE KEY-----'''\ncheck([('PRIVATE_KEY', Secret(pem))])") == []
 

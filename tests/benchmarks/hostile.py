@@ -2,8 +2,8 @@
 
 Each shape is recorded by an `httpx.AsyncClient` in a new interpreter, in five sizes; figures are medians of five
 runs. While that goes on, a task of the same loop wakes every 2 ms: the longest time that it did not is the pause.
-Targets: growth from 500 kB on at most 1.2 times linear, 2 MB under 2 s, pauses of at most 100 ms. Honest data: JSON of
-2 MB under 0.6 s, with images and hashes under 1 s. A shape that takes too long is stopped.
+Targets: growth from 500 kB on at most 1.2 times linear, 2 MB under 2 s, pauses of at most 100 ms. Honest rows
+of 2 MB under 0.6 s. A shape that takes too long is stopped.
 
     python -m tests.benchmarks.hostile [--quick] [SHAPE ...]
 """

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.ledger import (
     Authorization,
     Call,
@@ -25,17 +24,6 @@ INSTANTS = st.datetimes(datetime.min + timedelta(days=1), datetime.max - timedel
 def in_utc(instant):
     """Return the instant in UTC: times that a zone skips or repeats compare unequal between zones (PEP 495)."""
     return instant.astimezone(UTC)
-
-
-AUTHORIZATIONS = st.builds(
-    Authorization,
-    kind=st.sampled_from(CredentialKind),
-    environment=st.sampled_from(Environment),
-    profile=st.text(),
-    token=st.none() | st.integers(1, 10**9 - 1),
-    issued_at=st.none() | INSTANTS.map(in_utc),
-    expires_at=st.none() | INSTANTS.map(in_utc),
-)
 
 
 def call(seconds, *, elapsed=None, path="/v1/accounts"):
@@ -58,12 +46,6 @@ def test_parse_instant_refuses(text):
     """Text that is not an instant, or has no offset, is refused."""
     with pytest.raises(ValueError):
         parse_instant(text)
-
-
-@given(AUTHORIZATIONS)
-def test_authorization_round_trip(authorization):
-    """An authorization comes back from its fields."""
-    assert Authorization.from_fields(authorization.to_fields()) == authorization
 
 
 GOOD = {"kind": "client key", "environment": "broker-sandbox", "profile": "default", "token": 2}

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import socket
 import stat
@@ -12,14 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import (
     UnfitFile,
     create_new,
+    expanded,
     is_open_to_others,
     open_own,
     private_folder,
     read_private,
-    source_lines,
     toml_string,
     write_atomically,
 )
@@ -163,10 +163,8 @@ def test_toml_string(text):
     assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
 
 
-def test_source_lines():
-    """The lines are those on which the sources of cells start in a file as Jupyter writes it."""
-    cells = [{"metadata": {"a": [{"source": 1}]}, "source": ['   "source":\n', "x"]}, {"outputs": [{}], "source": []}]
-    written = json.dumps({"cells": cells, "metadata": {"authors": [{}]}}, indent=1)
-    lines = written.split("\n")
-    assert [lines[line - 1].strip() for line in source_lines(written)] == ['"source": [', '"source": []']
-    assert source_lines(json.dumps({"cells": cells})) == []
+def test_what_is_not_a_path():
+    """The error names the argument, and does not quote what it got."""
+    with pytest.raises(ConfigurationError, match="folder must be a text or a Path") as caught:
+        expanded(b"kanari-5f1d", about="folder")
+    assert "kanari" not in str(caught.value)

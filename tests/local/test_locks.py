@@ -1,35 +1,14 @@
 from __future__ import annotations
 
-import contextlib
 import os
-import subprocess
-import sys
 
 import pytest
 
 from toolkit.local.files import UnfitFile
 from toolkit.local.locks import try_lock
 
-HOLD = """
-import pathlib, sys
-from toolkit.local.locks import try_lock
-lock = try_lock(pathlib.Path(sys.argv[1]))
-print("held" if lock else "busy", flush=True)
-sys.stdin.read()
-"""
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 posix = pytest.mark.skipif(os.name != "posix", reason="needs pipes, owners and signals of POSIX")
-
-
-@contextlib.contextmanager
-def running(program, file, **options):
-    """Start another process with the path of a lock; yield it and the first line that it prints."""
-    command = [sys.executable, "-c", program, str(file)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options) as process:
-        try:
-            yield process, process.stdout.readline().strip()
-        finally:
-            process.kill()
 
 
 def test_one_at_a_time(tmp_path):
@@ -44,18 +23,6 @@ def test_one_at_a_time(tmp_path):
     assert try_lock(file) is None
     second.release()
     assert os.name != "posix" or file.stat().st_mode & 0o777 == 0o600
-
-
-def test_processes(tmp_path):
-    """Only one process at a time has the lock, and that of a killed process is free."""
-    file = tmp_path / "a.lock"
-    with running(HOLD, file) as (_, report):
-        assert report == "held"
-        assert try_lock(file) is None
-    lock = try_lock(file)
-    with running(HOLD, file) as (_, report):
-        assert report == "busy"
-    lock.release()
 
 
 def in_a_child(act):

@@ -33,7 +33,6 @@ PATHS = {
 TOKEN_PATH = "/v1/oauth2/token"
 KEY_PAIRS = [name for name in ALLOWED if name.startswith(("live", "paper"))]
 CLIENTS = [name for name in ALLOWED if name not in KEY_PAIRS]
-FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 def url_of(service, address):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from practice_requests import (
     TOKEN_PATH,
-    get,
     own_headers,
     url_of,
 )
@@ -27,24 +26,3 @@ def test_foreign_host(http, service):
     """A host name that resolves to this machine is refused (DNS rebinding)."""
     for host in ("example.com", "localhost.example", "127.0.0.2"):
         assert http.get(url_of(service, "broker") + "/v1/accounts", headers={"Host": host}).status_code == 400, host
-
-
-def test_stats(http, service, clock):
-    """Token requests, calls, refusals and faults are counted; unknown paths are not kept."""
-    get(http, service, "broker-secret", clock, "broker")
-    get(http, service, "live", clock, "trading_paper")
-    http.get(url_of(service, "broker") + "/secret-in-a-path")
-    service.faults.inject("interfaces")
-    get(http, service, "live", clock, "trading_live")
-    stats = service.stats
-    assert (stats.token_requests, stats.calls, stats.refused, stats.faulted) == (1, 4, 2, 1)
-    assert stats.by_credentials == {"broker-secret": 2}
-    assert stats.by_status == {
-        "auth POST /v1/oauth2/token": {200: 1},
-        "broker GET /v1/accounts": {200: 1},
-        "broker other": {404: 1},
-        "trading_live GET /v2/account": {503: 1},
-        "trading_paper GET /v2/account": {401: 1},
-    }
-    stats.reset()
-    assert (stats.token_requests, stats.calls, stats.refused, stats.faulted, stats.by_status) == (0, 0, 0, 0, {})

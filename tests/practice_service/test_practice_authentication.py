@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from practice_requests import ALLOWED, CLIENTS, KEY_PAIRS, PATHS, basic, get, own_headers, url_of
+from practice_requests import ALLOWED, CLIENTS, PATHS, basic, get, url_of
 
 
 @pytest.mark.parametrize("address", PATHS)
@@ -27,17 +27,6 @@ def test_accounts_of_correspondents(http, service, clock):
     assert len(set.union(*distinct)) == sum(map(len, distinct)) == 100
 
 
-@pytest.mark.parametrize("name", KEY_PAIRS)
-def test_both_schemes_of_the_legacy_flow(http, service, clock, name):
-    """HTTP Basic and the two headers identify the same account."""
-    pair = service.credentials[name]
-    url = url_of(service, "trading_live" if name.startswith("live") else "trading_paper") + "/v2/account"
-    by_basic = http.get(url, headers={"Authorization": basic(pair)})
-    by_headers = http.get(url, headers=own_headers(http, service, pair, clock))
-    assert by_basic.status_code == by_headers.status_code == 200
-    assert by_basic.content == by_headers.content
-
-
 def legacy_mistakes(service):
     pair, other = service.credentials["live"], service.credentials["live-2"]
     key_id, secret_key = pair.key_id.reveal(), pair.secret_key.reveal()
@@ -59,3 +48,12 @@ def test_malformed_key_pairs(http, service):
         response = http.get(url_of(service, "trading_live") + "/v2/account", headers=headers)
         assert response.status_code == 401, mistake
         assert response.headers["www-authenticate"].startswith('Basic realm="trading_live"'), mistake
+
+
+def test_revoked_tokens(service):
+    """A token that was revoked is not accepted: the session gets another one."""
+    with service.session("broker-secret") as session:
+        session.accounts()
+        service.revoke_tokens()
+        session.accounts()
+        assert len(session.tokens()) == 2

@@ -1,15 +1,9 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from hypothesis import strategies as st
 from practice_requests import get, own_headers, url_of
-
-SYMBOLS = st.text(st.sampled_from("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), min_size=1, max_size=6)
-FIRST, LAST = (datetime.fromisoformat(f"{year}-01-01") for year in (1960, 2100))
-INSTANTS = st.datetimes(FIRST, LAST, timezones=st.just(UTC))
 
 
 def test_accounts(http, service, clock):

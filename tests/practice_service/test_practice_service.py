@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import logging
 import os
 import secrets
 import subprocess
@@ -9,7 +8,7 @@ import threading
 
 import httpx
 import pytest
-from practice_requests import ALLOWED, CLIENTS, PATHS, get, own_headers
+from practice_requests import ALLOWED
 
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError
@@ -114,38 +113,3 @@ def test_offline(monkeypatch):
         assert tuple(service.settings.addresses) == ADDRESS_NAMES
         assert list(service.credentials) == list(ALLOWED)
         assert (service.stats.token_requests, service.stats.calls, service.stats.by_status) == (0, 0, {})
-
-
-def test_secrets_in_reprs_and_logs(http, service, clock, caplog):
-    """No repr and no log record at DEBUG shows a key, secret or token."""
-    # The client of this test logs too. The level that is set last is that of the handler.
-    for name in ("httpx", "httpcore"):
-        caplog.set_level(logging.CRITICAL, logger=name)
-    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi", "asyncio", "starlette", None):
-        caplog.set_level(logging.DEBUG, logger=name)
-    sent = [own_headers(http, service, credentials, clock) for credentials in service.credentials.values()]
-    for headers in sent:
-        http.get(service.settings.addresses["market_data"] + PATHS["market_data"], headers=headers)
-    tokens = [headers["Authorization"].removeprefix("Bearer ") for headers in sent if "Authorization" in headers]
-    assert len(tokens) == len(CLIENTS)
-    service.faults.inject("interfaces", dropped=True)
-    with pytest.raises(httpx.TransportError):
-        get(http, service, "live", clock, "trading_live")
-    known = [secret.reveal() for credentials in service.credentials.values() for _, secret in credentials.secrets()]
-    world = service._world
-    printed = "".join(
-        repr(value)
-        for value in (
-            service,
-            vars(service),
-            world,
-            vars(world.authenticator),
-            service.credentials,
-            service.faults,
-            service.stats,
-        )
-    )
-    for secret in (*known, *tokens):
-        assert secret not in printed
-        assert secret not in caplog.text
-    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import base64
 import gzip
-import io
 import json
 import random
 import string
 import textwrap
-import zipfile
 import zlib
 from urllib.parse import quote, urlencode
 
@@ -23,7 +21,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolkit.cassettes.cassette import Cassette
-from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
@@ -121,38 +118,6 @@ def test_in_wide_text(tmp_path, encoding, is_known):
     cassette = Cassette(path, "none")
     with httpx.Client(transport=cassette.transport()) as client:
         assert client.get(HOST).content == innocent
-
-
-def zipped(data, times=1):
-    for _ in range(times):
-        file = io.BytesIO()
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("first.txt", b"nothing")
-            archive.writestr("second.txt", data)
-        data = file.getvalue()
-    return data
-
-
-PACKED = {
-    "gzip": gzip.compress,
-    "zlib": zlib.compress,
-    "zip in zip in zip": lambda data: zipped(data, 3),
-    "zip in gzip": lambda data: gzip.compress(zipped(data)),
-}
-
-
-@pytest.mark.parametrize("pack", PACKED)
-def test_in_compressed_data_without_a_header(tmp_path, pack):
-    """A known secret in compressed data is refused, and nothing is written; other compressed data is recorded."""
-    path = tmp_path / "a.yaml"
-    filler = b"\n".join(b"line %d of a report" % number for number in range(50))
-    with pytest.raises(SecretLeak, match="nothing was written") as caught:
-        record(path, {}, {"content": PACKED[pack](filler + CANARY.encode() + filler)}, known=[CANARY])
-    assert CANARY not in str(caught.value)
-    assert caught.value.response.status_code == 200
-    assert not path.exists()
-    assert not (tmp_path / "a.part.yaml").exists()
-    record(path, {}, {"content": PACKED[pack](filler)}, known=[CANARY])
 
 
 # Lists of characters rather than st.text, which likes constants from the code; those are not secret.

@@ -65,17 +65,3 @@ def test_pictures_and_other_binary_data_pass():
         warnings.simplefilter("error")
         for data in (picture, base64.b64encode(picture), rng.randbytes(1 << 20)):
             known(CANARY).check(data, where="The recording of GET")
-
-
-def test_what_messages_named():
-    """The latest values that messages named are replaced as plain, percent-encoded and JSON text, in one recording."""
-    one, value = known(), 'named/"by &a message'
-    one.note([("SESSION", Secret(value))])
-    for written in (value, quote(value, safe=""), json.dumps(value)[1:-1]):
-        assert one.scrub_text(f"a {written} b") == "a <SESSION> b"
-    assert known().scrub_text(value) == value
-    assert one.find(value.encode()) is None  # other messages of the recording may have it
-    for number in range(100):
-        one.note([("SESSION", Secret(f"{number}-of-many-others"))])
-    assert one.scrub_text(value) == value
-    assert one.scrub_text("99-of-many-others") == "<SESSION-101>"

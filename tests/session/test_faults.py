@@ -51,26 +51,6 @@ def test_token_fault(open_session, service, status, body, error, words, requests
 
 
 @BOTH
-@pytest.mark.parametrize("kind", ["secret", "key"])
-@pytest.mark.parametrize("status", [400, 403, 404, 429, 500, 503])
-def test_call_fault(open_session, service, status, kind, is_async):
-    """A call that fails gives its error, after four tries at most; the current token serves the next call."""
-    answer = service.answer
-    session = open_session("broker-sandbox", kind, clock=ManualClock(), is_async=is_async)
-    call(session)
-    token = session.token
-    service.answer = lambda request: service.reply(HTML, status)
-    with pytest.raises(tk.ServiceError, match=str(status)):
-        finished(session.accounts())
-    tries = 4 if status in (429, 503) else 1
-    assert (len(service.calls), session.calls()["tries"].iloc[-1]) == (1 + tries, tries)
-    service.answer = answer
-    call(session)
-    assert session.token is token
-    assert len(service.token_requests) == 1
-
-
-@BOTH
 @pytest.mark.parametrize("kind", ["secret", "key", "headers", "basic"])
 def test_always_unauthorized(open_session, service, kind, is_async):
     """After a 401 one new token is requested, but not one for each call; a key pair has nothing to renew."""

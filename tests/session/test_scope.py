@@ -16,8 +16,8 @@ from toolkit.session.scope import Scope
 SYMBOLIC = "https://broker.svc.invalid"
 
 
-def scope(address="https://broker.example.com", *, others=(), header_prefix="SVC"):
-    return Scope(Interface.BROKER, own=address, symbolic=SYMBOLIC, header_prefix=header_prefix, others=others)
+def scope(address="https://broker.example.com", *, header_prefix="SVC"):
+    return Scope(Interface.BROKER, own=address, symbolic=SYMBOLIC, header_prefix=header_prefix, others=())
 
 
 def path_of(url, of=None, **request):
@@ -94,32 +94,11 @@ CLIMBS = [
 ]
 
 
-@pytest.mark.parametrize("climb", CLIMBS)
-def test_climbing(climb):
-    """Dot segments do not lead out of a path prefix, in whatever spelling a server may resolve."""
-    with pytest.raises(UnsafeAddress):
-        path_of(f"https://api.example.com/base/{climb}/admin", scope("https://api.example.com/base"))
-
-
-NESTED = {
-    "own": "https://api.example.com",
-    "others": ["https://api.example.com/auth", "https://other.example.com/accounts", "https://api.example.com"],
-}
-
-
 @pytest.mark.parametrize(
-    "path", ["/auth", "/auth/v1", "//auth/v1", "/%61uth/v1", "/x/%2e%2e/auth/v1", "/auth;x/v1", "/%2e/auth"]
+    "path", [*(f"/base/{climb}/admin" for climb in CLIMBS), "/baseline/v1", "/bas", "/", "/base%2f..%2fv1"]
 )
-@pytest.mark.parametrize("address", [NESTED["own"], SYMBOLIC])
-def test_nested_address(address, path):
-    """The address of another interface is refused, even below this interface's own address."""
-    with pytest.raises(UnsafeAddress):
-        path_of(f"{address}{path}", scope(NESTED["own"], others=NESTED["others"]))
-
-
-@pytest.mark.parametrize("path", ["/baseline/v1/accounts", "/bas", "/", "/base%2f..%2fv1"])
 def test_a_path_beside_the_prefix(path):
-    """An address with a path has what is below it, and not what only begins with the same letters."""
+    """Neither dot segments, in whatever spelling a server may resolve, nor the same letters lead out of a prefix."""
     with pytest.raises(UnsafeAddress):
         path_of(f"https://api.example.com{path}", scope("https://api.example.com/base"))
 

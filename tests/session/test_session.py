@@ -112,7 +112,7 @@ def test_credentials_in_place_of_the_environment(settings, make_credentials, is_
 
 
 def test_nested_addresses(open_session, service, tmp_path):
-    """If one address lies below another, each client keeps to its own."""
+    """If one address lies below another, each client keeps to its own, in whatever spelling."""
     addresses = {
         "broker_sandbox": "https://api.example.com",
         "auth_sandbox": "https://api.example.com/auth",
@@ -122,9 +122,19 @@ def test_nested_addresses(open_session, service, tmp_path):
     assert call(session, "/v2/quotes", "market_data").request.url == "https://api.example.com/data/v2/quotes"
     assert service.token_requests[0].url == "https://api.example.com/auth/v1/oauth2/token"
     service.requests.clear()
-    for path in ("/auth/v1/oauth2/token", "/data/v2/quotes", "/%64ata/v2/quotes"):
-        with pytest.raises(tk.UnsafeAddress):
-            call(session, path)
+    for path in (
+        "/auth",
+        "/auth/v1",
+        "//auth/v1",
+        "/%61uth/v1",
+        "/x/%2e%2e/auth/v1",
+        "/auth;x/v1",
+        "/%2e/auth",
+        "/data/v2",
+    ):
+        for address in ("https://api.example.com", "https://broker-sandbox.svc.invalid"):
+            with pytest.raises(tk.UnsafeAddress):
+                call(session, f"{address}{path}")
     with pytest.raises(tk.UnsafeAddress):
         call(session, "/../v1/accounts", "market_data")
     assert service.requests == []

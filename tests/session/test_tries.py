@@ -89,6 +89,7 @@ def test_limits(open_session, service, is_async):
         call(session)
     assert len(service.calls) == 4
     assert caught.value.__context__ is None or isinstance(caught.value.__context__, httpx.ReadError)
+    assert len(service.token_requests) == 1  # a call that fails does not cost the token
     once = open_session(clock=ManualClock(), is_async=is_async, retry=False)
     with pytest.raises(httpx.ReadError):
         call(once)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
 
-from toolkit.core.ledger import SystemClock
-from toolkit.transport.pacing import Pace, nap, pace_of
+from toolkit.transport.pacing import Pace, nap
 
 
 class Caller:
@@ -35,14 +34,6 @@ def limited(per_second):
     return pace, pace.add(per_second)
 
 
-@given(st.integers(1, 40), st.floats(0.01, 1000), st.floats(0, 1e6))
-def test_as_many_as_the_rate(calls, per_second, now):
-    """Calls that come at the same time are sent in their order, evenly: the last after (n - 1) / rate seconds."""
-    pace, _rate = limited(per_second)
-    sent = [caller.sent() - now for caller in [Caller(pace, now) for _ in range(calls)]]
-    assert sent == pytest.approx([number / per_second for number in range(calls)], abs=1e-5)
-
-
 @given(st.lists(st.floats(0, 3), max_size=30), st.floats(0.5, 20))
 def test_calls_that_come_later(gaps, per_second):
     """Whenever calls come: none is sent before its time, and within no second are there more than the rate allows."""
@@ -65,13 +56,3 @@ def test_calls_that_are_late():
     assert pace.seconds_left(turns[2], 5.15) == pytest.approx(0.05)
     pace.drop(rate)
     assert (pace.is_limited, pace.seconds_left(turns[2], 5.15)) == (False, 0)
-
-
-def test_shared():
-    """Who has the same credentials and the same clock shares a pace; tests with clocks of their own do not meet."""
-    clock = ManualClock()
-    assert pace_of("a", clock) is pace_of("a", clock)
-    assert pace_of("a", clock) is not pace_of("b", clock)
-    assert pace_of("a", clock) is not pace_of("a", ManualClock())
-    key = f"key of {__name__}"
-    assert pace_of(key, SystemClock()) is pace_of(key, SystemClock())

@@ -7,8 +7,6 @@ from email.utils import format_datetime
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.transport.retry import may_be_repeated, retry_after_of
@@ -46,25 +44,6 @@ def test_pauses_grow():
     retry = tk.Retry(tries=5, within=100)
     assert [retry.pause(tries, 0.0, None, jitter=1.0) for tries in range(1, 6)] == [0.5, 1.0, 2.0, 4.0, None]
     assert [retry.pause(tries, 0.0, None, jitter=0.5) for tries in range(1, 3)] == [0.25, 0.5]
-
-
-@given(
-    st.integers(1, 6),
-    st.floats(0, 60),
-    st.integers(1, 8),
-    st.floats(0, 100),
-    st.none() | st.floats(0, 100),
-    st.floats(0, 1),
-)
-def test_bounds(most, within, tries, elapsed, retry_after, jitter):
-    """Whatever happened: no try too many, none beyond the limit, and none before the service wants it."""
-    pause = tk.Retry(most, within).pause(tries, elapsed, retry_after, jitter=jitter)
-    if pause is None:
-        assert tries >= most or (retry_after or 0.0) > within - elapsed
-    else:
-        assert tries < most
-        assert pause <= within - elapsed
-        assert pause >= (retry_after or 0.0)
 
 
 # What may be repeated

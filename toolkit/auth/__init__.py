@@ -3,7 +3,8 @@
 1. The user makes credentials of one of the `kinds` (`credentials` is what all have in common), or names a profile,
    which is credentials that were saved, or set in variables or `.env` (`profiles`). The constructor checks every
    text, reads a private key once (`private_keys`), and warns if the running notebook cell contains a secret.
-2. The session makes an authorizer from them (`authorizers`) and asks it for a grant before each request.
+2. The session makes an authorizer from them (`authorizers`) and asks it for a grant before each request. A new kind is
+   a class in `kinds`, whose users `core.document` names, and an authorizer, which `session.token_requests` chooses.
 3. A key pair is ready at once. A client secret or key needs an access token (`tokens`), which all with the same
    credentials share; only one of them requests the next token.
 4. A token request carries the client secret, or an assertion signed with the private key (`private_keys`).

@@ -1,6 +1,7 @@
 """The kinds of credentials: a key pair, a client secret or a client key (sections 5.1 and 5.2 of the service document).
 
-Everything about a kind stands in its class: its fields, which profiles read and write, and how it proves who calls.
+A class has all about a kind except who may use it (`core.document`): its fields, which profiles read and write, and
+how it proves who calls.
 
 Constructors check text, because httpx would quote malformed text in its error. They are `frameless`, so that no
 traceback shows the text. They enter every secret in the process's register, which keeps it out of recordings, logs and

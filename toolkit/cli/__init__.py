@@ -4,7 +4,7 @@
 error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usage (`scan`, `verify` and `cassettes` have
 statuses of their own). Commands are thin: each calls the rooms below, and prints the result.
 
-- `app`: all commands together, and how the program ends.
+- `app`: all commands together (a new command or group is added there), and how the program ends.
 - `terminal`: what commands share: lines, tables, JSON, questions and errors.
 - `demo`, `lab`, `practice`: start without credentials. `demo` has the tour, and `lab` copies the bundled notebooks.
 - `record`, `credentials_command`, `keys_command`, `cassettes_command`: calls, credentials and recordings of one's own.

@@ -5,6 +5,7 @@ reads credentials the credentials, and in httpx, httpcore and h11 the authorized
 
 - `frameless` is for public functions and constructors that take secrets: their errors show none of our frames.
 - `attempt` is for calls of other libraries with secrets: their errors are replaced by ours.
+- `causes` yields all errors linked to one, so that `transport.flow` can take the frames of each away.
 
 A warning points at the nearest line of the user's code (`warn`), whose IPython shell and names are found here too.
 """

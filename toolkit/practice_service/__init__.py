@@ -4,7 +4,8 @@ Everything it serves is made up. It needs starlette and uvicorn, an extra that i
 
 1. `service` is what users work with, with the faults that they inject and the counts that they read. uvicorn serves
    eight loopback ports, one for each address, in a thread.
-2. `app`: the ASGI application finds the address by the port, counts the request, applies a fault, and answers.
+2. `app`: the ASGI application finds the address by the port, counts the request, applies a fault, and answers. It has
+   the routes of each interface (a new interface or call goes there).
 3. `authentication` finds out who makes a token request or any other call. It makes the credentials and tokens.
 4. `payloads` makes up the answer, with prices that move with the clock: the same in every run at the same instant.
 """

@@ -1,19 +1,13 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolkit.auth.profiles.fields import (
-    REQUIRED,
     ProfileFields,
     fields_in_dotenv,
     fields_in_variables,
-    kinds_of,
-    variable,
 )
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
@@ -72,22 +66,6 @@ def test_both_set(values):
 
 
 PAIR = "TOOLKIT_LIVE_KEY_ID=key-id-1\nTOOLKIT_LIVE_SECRET_KEY=secret-1\n"
-places = st.sampled_from(Environment).flatmap(
-    lambda environment: st.tuples(
-        st.just(environment),
-        st.just("default") | st.from_regex(r"[a-z0-9]([a-z0-9]|-(?!-)){0,20}", fullmatch=True),
-        st.sampled_from(sorted({field for kind in kinds_of(environment) for field in REQUIRED[kind]})),
-    )
-)
-
-
-@given(places)
-def test_variable_is_read_back(place):
-    """The variable of a field is read back as that field, of that profile and environment."""
-    environment, name, field = place
-    (fields,) = fields_in_variables({variable(*place): "x"}, "somewhere", Path())
-    assert (fields.environment, fields.name, {*fields.values}) == (environment, name, {field})
-    assert fields.label(field) == variable(*place)
 
 
 @pytest.mark.parametrize(
@@ -107,16 +85,6 @@ def test_names(name, expected):
     """Variables are read as a person writes them."""
     (fields,) = fields_in_variables({name: "x"}, "somewhere", Path())
     assert (fields.environment, fields.name, *fields.values) == expected
-
-
-def test_dotenv(project, monkeypatch):
-    """The credentials in `.env` are found; the variables of the process are neither read nor changed."""
-    (project / ".env").write_text(f"# mine\nexport {PAIR}OTHER=hush\nTOOLKIT_AUTH_URL=https://auth.example.com\n")
-    before = dict(os.environ)
-    (fields,) = fields_in_dotenv(project)
-    assert (fields.source, fields.name, {*fields.values}) == (".env", "default", {"key_id", "secret_key"})
-    assert fields.credentials().secret_key.reveal() == "secret-1"
-    assert dict(os.environ) == before
 
 
 def test_dotenv_is_not_expanded(project, monkeypatch):

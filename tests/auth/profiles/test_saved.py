@@ -18,7 +18,7 @@ def write_profile(folder, name, text):
     return file
 
 
-def test_written_by_hand(settings, home, folder, keys, key_text):
+def test_written_by_hand(settings, home, folder, key_text):
     """A person may write a file that names a key file; it is bound to addresses like any other."""
     (home / "key.pem").write_text(key_text)
     text = 'client_id = "c"\nprivate_key_file = "~/key.pem"\n[destinations]\n'
@@ -41,9 +41,6 @@ def test_sealed_file_under_another_name(memory_keyring, settings, folder):
     with pytest.raises(ConfigurationError, match="a of paper does not open") as caught:
         load_credentials("paper", settings=settings)
     assert "`toolkit credentials add a --environment paper`" in caught.value.next_step
-
-
-AUTH = '[destinations]\nauth = "https://auth.example.com"\n'
 
 
 def refusal(folder, settings, text, kind=ConfigurationError):

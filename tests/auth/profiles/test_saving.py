@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from key_forms import DEFAULTS, frames_of, key
 
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.auth.profiles.fields import FIELDS, Profile
@@ -49,20 +50,17 @@ client_secrets = st.builds(
 )
 
 
-def client_keys(keys):
-    return st.builds(
-        ClientKey,
-        texts,
-        st.sampled_from(list(keys.values())),
-        environment=st.sampled_from(["broker-live", "broker-sandbox"]),
-        audience=st.sampled_from(["token-endpoint", "issuer", "https://auth.example.com"]),
-        key_id=st.none() | texts,
-        assertion_typ=st.none() | st.sampled_from(["JWT", "client-authentication+jwt"]),
-        assertion_lifetime=st.integers(1, 3600),
-        form_fields=form_fields,
-    )
-
-
+client_keys = st.builds(
+    ClientKey,
+    texts,
+    st.sampled_from(list(DEFAULTS)).map(key),
+    environment=st.sampled_from(["broker-live", "broker-sandbox"]),
+    audience=st.sampled_from(["token-endpoint", "issuer", "https://auth.example.com"]),
+    key_id=st.none() | texts,
+    assertion_typ=st.none() | st.sampled_from(["JWT", "client-authentication+jwt"]),
+    assertion_lifetime=st.integers(1, 3600),
+    form_fields=form_fields,
+)
 OPTIONS = ("scheme", "audience", "algorithm", "key_id", "assertion_typ", "assertion_lifetime", "form_fields")
 
 
@@ -81,9 +79,9 @@ def quietly(call, *arguments, **keywords):
 
 @SAME_FOLDER
 @given(st.data())
-def test_saved_is_loaded(place, settings, folder, keys, data):
+def test_saved_is_loaded(place, settings, folder, data):
     """Loaded credentials equal the saved ones, with and without a keyring, in a file that only its user reads."""
-    credentials, name = data.draw(key_pairs | client_secrets | client_keys(keys)), data.draw(names)
+    credentials, name = data.draw(key_pairs | client_secrets | client_keys), data.draw(names)
     profile = quietly(save_credentials, credentials, name, settings=settings)
     (file,) = folder.glob("*.toml")
     assert (file.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -218,7 +216,7 @@ written = st.builds(
 
 @hypothesis_settings(SAME_FOLDER, max_examples=3 * hypothesis_settings().max_examples)
 @given(written)
-def test_no_value_is_quoted(settings, project, folder, caplog, locals_of, written):
+def test_no_value_is_quoted(settings, project, folder, caplog, written):
     """Whatever is written in any place, no error, frame, warning, log record or list has a value in it."""
     environ = written.put(project, folder)
     shown = []
@@ -228,7 +226,7 @@ def test_no_value_is_quoted(settings, project, folder, caplog, locals_of, writte
             shown.append(repr(load_credentials(written.environment, settings=settings, environ=environ)))
         except ToolkitError as error:
             shown += ["".join(traceback.format_exception(error)), repr(error), *error._render_traceback_()]
-            shown += locals_of(error)
+            shown.append(frames_of(error))
         listed = saved_credentials(settings=settings, environ=environ)
         shown += [repr(listed), *map(repr, listed), caplog.text]
         shown += [str(warning.message) for warning in caught]
@@ -246,3 +244,12 @@ def test_one_key(memory_keyring, settings):
         list(pool.map(save, range(8)))
     assert len(memory_keyring.entries) == 1
     assert load_credentials("live", "own-7", settings=settings).key_id.reveal() == "id-7"
+
+
+@pytest.mark.parametrize("name", ["../live", "a b", "", 3])
+def test_malformed_names(settings, name):
+    """A name that is not safe in a path is refused, and so is the name of a profile that does not exist."""
+    with pytest.raises(ConfigurationError, match="not a profile name"):
+        save_credentials(ClientSecret("client", "a-secret-1", environment="broker-live"), name, settings=settings)
+    with pytest.raises(ConfigurationError, match="does not exist for broker-live"):
+        load_credentials("broker-live", "nobody", settings=settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import sys
@@ -74,3 +75,21 @@ def test_real_processes(cache, served):
     assert {stat.S_IMODE(file.stat().st_mode) for file in written} == {0o600}
     assert not any(token.reveal().encode() in file.read_bytes() for file in written)
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("place", ["folder", "parent"])
+def test_folder_is_a_link(monkeypatch, tmp_path, place):
+    """Neither the folder nor, in the user's cache, its parent may be a link; nothing is written through one."""
+    caches, elsewhere = tmp_path / "caches", tmp_path / "elsewhere"
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, **_: str(caches / name))
+    store = FileTokenStore()
+    linked = store.folder if place == "folder" else store.folder.parent
+    linked.parent.mkdir(parents=True)
+    elsewhere.mkdir(mode=0o755)
+    linked.symlink_to(elsewhere, target_is_directory=True)
+    name = "0123456789abcdef" * 4
+    for call in (lambda: store.read(name), lambda: store.write(name, b"new"), lambda: store.try_lock(name)):
+        with pytest.raises(OSError, match="it is a link, which is not followed"):
+            call()
+    assert list(elsewhere.iterdir()) == []
+    assert os.name != "posix" or stat.S_IMODE(elsewhere.stat().st_mode) == 0o755

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import warnings
 from datetime import UTC, datetime, timedelta
 
@@ -13,17 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
 
-from toolkit.auth.sealing import Seal
-from toolkit.auth.tokens.token import LONGEST_LIFETIME, SharedToken, Token, open_token
+from toolkit.auth.tokens.token import SharedToken, Token
 from toolkit.core.errors import TokenRefused
-from toolkit.core.ledger import instant_text
 from toolkit.core.secret import Secret
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 IDENTITY = canaries.new().encode()
 TOKEN = canaries.new()
 URL = "https://auth.example.com/v1/oauth2/token"
-SEAL = Seal(IDENTITY, f"token\0{URL}")
 
 
 class HeldLock:
@@ -148,58 +144,3 @@ def test_any_order(count, choose):
     assert not flows
     assert len({token.access_token for token in tokens}) <= 1
     assert processes.fetches == failures + bool(tokens)
-
-
-def token(lifetime=890.0, issued_at=START, text="QXZ-token"):
-    return Token(Secret(text), issued_at, issued_at + timedelta(seconds=lifetime))
-
-
-def seal_token(token):
-    fields = {"access_token": token.access_token.reveal()}
-    fields |= {name: instant_text(getattr(token, name)) for name in ("issued_at", "expires_at")}
-    return SEAL.seal(json.dumps(fields).encode())
-
-
-def opened(fields, clock=None):
-    """Return the token of an entry with these fields, or with this text."""
-    data = fields if isinstance(fields, bytes) else json.dumps(fields).encode()
-    return open_token(SEAL.seal(data), SEAL, clock=clock or ManualClock(START))
-
-
-@given(st.floats(1, LONGEST_LIFETIME.total_seconds()), st.floats(0, 1), st.text("!~azAZ09-._+/=", min_size=1))
-def test_round_trip(lifetime, share, text):
-    """A token comes back equal, and expires on the monotonic clock when its remaining lifetime is over."""
-    sealed = token(lifetime, text=text)
-    clock = ManualClock(START)
-    clock.advance(share * lifetime)
-    result = open_token(seal_token(sealed), SEAL, clock=clock)
-    left = (sealed.expires_at - clock.now()).total_seconds()
-    if left <= 0:
-        assert result is None
-        return
-    assert result == sealed
-    assert result.access_token.reveal() == text
-    assert result.expires_monotonic == pytest.approx(clock.monotonic() + left)
-
-
-SECRET = canaries.new()
-SEAL = Seal(SECRET.encode(), "tests")
-secrets = st.binary(min_size=1, max_size=64)
-purposes = st.text(max_size=20)
-
-
-@given(secrets, purposes, st.binary(max_size=2000))
-def test_sealing(secret, purpose, data):
-    """Data opens with an equal seal, derived again; it is sealed differently each time."""
-    seal = Seal(secret, purpose)
-    sealed = seal.seal(data)
-    assert Seal(secret, purpose).open(sealed) == data
-    assert seal.seal(data) != sealed
-
-
-@given(st.tuples(secrets, purposes), st.tuples(secrets, purposes))
-def test_other_secret_or_purpose(first, second):
-    """A seal with another secret or purpose has another name and does not open the data."""
-    if first != second:
-        assert Seal(*first).name != Seal(*second).name
-        assert Seal(*second).open(Seal(*first).seal(b"data")) is None

@@ -1,4 +1,4 @@
-"""Answers that are hard to search: 20 hostile shapes, and honest data of the sizes that services send.
+"""Answers that are hard to search: 20 hostile shapes, and honest rows beside them; `real_answers` has more.
 
 A shape is a function of a size in bytes. The number makes each body different from the last, so that nothing
 remembered helps.
@@ -10,7 +10,6 @@ import base64
 import gzip
 import json
 import random
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -89,74 +88,10 @@ HOSTILE = [
     repeated("start of a private key", b"-----BEGIN PRIVATE KEY-----"),
 ]
 
-README = """# report
-[![build](https://ci.example/report.svg?token=abc)](https://ci.example/report) \\o/
-Set `REPORT_API_KEY`, then:
-```js
-const report = new Report({ apiKey: process.env.REPORT_API_KEY, password: "your-password" })
-app.get("/a?token=:token", (request, response) => response.send(`<a href="${request.url}">&amp;</a>`))
-```
-| option | default | what it does |
-| ------ | ------- | ------------ |
-| `token` | `undefined` | A token, as in `Authorization: Bearer <token>`. |
-"""
-
-
-def _version(number: int, numbers: random.Random) -> dict[str, object]:
-    lines = [base64.b64encode(numbers.randbytes(48)).decode() for _ in range(6)]
-    return {
-        "name": "@shop/report",
-        "version": f"1.{number}.0",
-        "description": "A small package that reads settings, writes a report and says what it did.",
-        "keywords": ["token", "session", "report"],
-        "gitHead": f"{numbers.getrandbits(160):040x}",
-        "dependencies": {f"@shop/part-{part}": f"^{part}.{number}.0" for part in range(12)},
-        "dist": {
-            "integrity": f"sha512-{base64.b64encode(numbers.randbytes(64)).decode()}",
-            "shasum": f"{numbers.getrandbits(160):040x}",
-            "tarball": f"https://registry.example/@shop/report/-/report-1.{number}.0.tgz",
-            "signatures": [{"keyid": "SHA256:x", "sig": base64.b64encode(numbers.randbytes(70)).decode()}],
-            "npm-signature": "\r\n".join(["-----BEGIN PGP SIGNATURE-----", "", *lines, "-----END PGP SIGNATURE-----"]),
-        },
-        "maintainers": [{"name": "someone", "email": "someone@mail.example"}],
-        "scripts": {"test": 'node --test "tests/**/*.js"', "build": "tsc -p . && echo \\done"},
-        "_npmUser": {"name": "someone", "email": "someone@mail.example"},
-        "_npmOperationalInternal": {"host": "s3://npm-registry", "tmp": f"tmp/report_{number}_0.{number * 7919}"},
-    }
-
-
-def _packages(size: int, number: int) -> bytes:
-    numbers = random.Random(number)  # noqa: S311
-    count = size // (len(json.dumps(_version(1000, numbers))) + 50)
-    return json.dumps(
-        {
-            "_id": "@shop/report",
-            "versions": {f"1.{at}.0": _version(at, numbers) for at in range(count)},
-            "time": {f"1.{at}.0": f"2026-05-12T10:{at % 60:02}:00.123Z" for at in range(count)},
-            "readme": README * (size // 40_000 + 1),
-        }
-    ).encode()
-
-
-def _images(size: int, number: int) -> bytes:
-    numbers = random.Random(number)  # noqa: S311
-    items = []
-    for at in range(10):
-        pixels = zlib.compress(numbers.randbytes(size // 20))
-        image = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\2\0\0\0\0\0\0\0" + len(pixels).to_bytes(4, "big")
-        encoded = base64.b64encode(image + b"IDAT" + pixels + b"\0\0\0\0").decode()
-        hashes = [f"{numbers.getrandbits(256):064x}" for _ in range(size // 4000)]
-        items.append({"id": at, "image": f"data:image/png;base64,{encoded}", "hashes": hashes})
-    return json.dumps({"items": items}).encode()
-
 
 def _rows(size: int, number: int) -> bytes:
     row = {"id": number, "account": "savings", "currency": "EUR", "balance": "1044.20", "note": "paid, with thanks"}
     return json.dumps([row] * (size // len(json.dumps(row)))).encode()
 
 
-HONEST = [
-    Shape("an answer as of npm", _packages, J),
-    Shape("JSON with images and hashes", _images, J),
-    Shape("rows of accounts", _rows, J),
-]
+HONEST = [Shape("rows of accounts", _rows, J)]

@@ -1,7 +1,7 @@
 """Charts of tokens, calls and balances, drawn with matplotlib from the tables of a session.
 
-`drawing` has the three charts; what they share, such as the style and the arguments, is in `figure`. Importing this
-package needs matplotlib, so nothing does before the first chart.
+`drawing` has the three charts (another one goes there, and is exported here and in `toolkit`); what they share, such as
+the style and the arguments, is in `figure`. Importing this package needs matplotlib, so only a chart does it.
 """
 
 from toolkit.core.errors import ConfigurationError, how_to_install
