@@ -16,6 +16,7 @@ from toolkit.auth.destinations import (
 )
 from toolkit.auth.kinds import ClientSecret, KeyPair
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.local.files import is_open_to_others
 from toolkit.local.folders import APPLICATION, config_folder
 from toolkit.local.settings import Settings
 
@@ -89,6 +90,7 @@ def test_the_users_word(in_project, is_known):
     check_destinations(credentials, in_project("evil.example", **environ))
     assert uses_of(credentials) == before
     assert config_folder().exists() is is_known
+    assert not is_known or not is_open_to_others(memory_file())
     with pytest.raises(UnsafeAddress, match="address auth"):  # one of two is not enough
         check_destinations(credentials, in_project("evil.example", TOOLKIT_BROKER_URL="https://c.example"))
 

@@ -247,6 +247,7 @@ def test_test_command(service, name):
     output = CliRunner().invoke(app, arguments, color=True, env={"FORCE_COLOR": "1"}).output
     expected = r"as 'mine'.*GET /v\d/accounts? +200 +\x1b\[32mworks.*market_data .*GET / +404 +\x1b\[33mreached"
     assert re.search(expected, output, re.DOTALL)
+    assert "in their place" not in output  # advice about refused credentials
     for _, secret in service.credentials[name].secrets():
         assert secret.reveal() not in output
 

@@ -317,6 +317,16 @@ def test_types_are_widened_where_later_answers_need_it(session, answering, tmp_p
     pd.testing.assert_frame_equal(pd.read_parquet(into), result.table())
 
 
+def test_types_that_parquet_does_not_have_stay_the_same(session, answering, tmp_path):
+    """A sweep that goes on with a part has the nearest type of Parquet in all rows, rather than text."""
+    schema = pa.schema([("a", pa.date64()), ("b", pa.timestamp("s")), ("c", pa.string_view())])
+    answering.answer = lambda request: answering.reply([{"a": "2024-01-01", "b": "2024-01-01", "c": "x"}])
+    for count in (1, 2, 3):
+        table = tk.sweep(session.broker, range(count), path_of, into=tmp_path / "a", schema=schema).table()
+    assert list(map(str, table.dtypes.iloc[1:])) == ["date32[day][pyarrow]", "datetime64[ms]", "str"]
+    assert len(table) == 3
+
+
 def test_a_schema_gives_exactly_its_types(session, answering, tmp_path):
     """A value that does not fit fails its key; columns without values are there."""
     schema = tk.schema(tk.tabulate([{"qty": 1.5, "symbol": "A", "note": "n"}]))

@@ -168,3 +168,9 @@ def test_pages_that_are_not_there(read, said):
         warnings.simplefilter("always")
         tabulate(read(tk.pages(client, "/v1/items")))
     assert [said in str(warning.message) for warning in caught] == ([True] if said else [])
+
+
+def test_missing_decimals_are_not_zero():
+    """With numbers as decimals, a missing amount stays missing, also beside amounts with an exponent."""
+    frame = tabulate([{"cash": "1e3"}, {"cash": None}, {"cash": "0e9"}], numbers="decimal")
+    assert frame["cash"].isna().tolist() == [False, True, False]

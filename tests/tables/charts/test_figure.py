@@ -50,6 +50,14 @@ def test_no_line_through_a_label(name):
     assert not any(box.overlaps(other) for place, box in enumerate(texts) for other in texts[:place])
 
 
+def test_dark_pages():
+    """On a screen, a dark page turns the lightness of a chart over."""
+    shown = CHARTS["balances"]()._repr_mimebundle_()[0]["text/html"]
+    style = shown.partition("<style>")[2].partition("</style>")[0]
+    assert style.startswith("@media screen {")
+    assert '[data-jp-theme-light="false"] .access-chart' in style
+
+
 @pytest.mark.usefixtures("_no_layout")
 def test_source_of_sessions_and_tables(settings, service, make_credentials):
     """The source is a session, with a mark for a real account or a replay, or the note of a table; or it is unknown."""
