@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import toolkit
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
+from toolkit.cassettes.format.interactions import FAILURES, HEADER, Interaction, RecordedFailure, encode
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.ledger import Authorization
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
@@ -135,6 +135,14 @@ def as_recorded(scrubber, interaction):
 def interaction():
     """Return the function `make_interaction`."""
     return make_interaction
+
+
+@pytest.fixture
+def old_recording(tmp_path):
+    """Return the path of a cassette with an old recording."""
+    path = tmp_path / "tour.yaml"
+    path.write_bytes(HEADER + encode(make_interaction(body=b"old")))
+    return path
 
 
 def make_authorization(profile="default", environment=Environment.BROKER_SANDBOX, token=1):

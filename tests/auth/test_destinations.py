@@ -16,6 +16,7 @@ from toolkit.auth.destinations import (
 )
 from toolkit.auth.kinds import ClientSecret, KeyPair
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.local.files import is_open_to_others
 from toolkit.local.folders import APPLICATION, config_folder
 from toolkit.local.settings import Settings
 
@@ -72,6 +73,9 @@ def test_loopback_and_prefix_of_a_clone(in_project):
     prefixed = Settings(project.addresses, "ACME", project=project.project)
     with pytest.raises(UnsafeAddress, match="header prefix is now ACME"):
         check_destinations(pair, prefixed)
+    partner = ClientSecret("client", "not-a-real-secret", environment="broker-live")
+    partner.note_source("saved", {name: project.addresses[name] for name in ("broker", "auth")})
+    check_destinations(partner, prefixed)  # the prefix is that of key pairs
 
 
 @pytest.mark.parametrize("is_known", [False, True])
@@ -86,6 +90,7 @@ def test_the_users_word(in_project, is_known):
     check_destinations(credentials, in_project("evil.example", **environ))
     assert uses_of(credentials) == before
     assert config_folder().exists() is is_known
+    assert not is_known or not is_open_to_others(memory_file())
     with pytest.raises(UnsafeAddress, match="address auth"):  # one of two is not enough
         check_destinations(credentials, in_project("evil.example", TOOLKIT_BROKER_URL="https://c.example"))
 

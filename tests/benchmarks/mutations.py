@@ -1,8 +1,9 @@
 """Break thirty lines of a room one by one, and count how many of them the room's own tests notice.
 
-`python -m tests.benchmarks.mutations transport` changes an operator, a constant, a condition or a statement of a
-module, runs `tests/transport`, and puts the line back. Target: at least 27 of 30 are noticed. Run it in a clean
-checkout; it breaks the same lines in every run.
+`python -m tests.benchmarks.mutations transport` changes an operator, a condition, a flag or a statement of a module,
+runs `tests/transport`, and puts the line back. Target: at least 27 of 30 are noticed. Run it in a clean checkout; it
+breaks the same lines in every run. Numbers stay, because no limit is promised to the digit, and so do the options of
+dataclasses.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from tests.benchmarks.measuring import ARGUMENTS, IS_QUICK
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 2 if IS_QUICK else 30
-TIMEOUT = 90  # seconds for the tests of a room
+TIMEOUT = 240  # seconds for the tests of a room
+# Where the tests of a room are if not only in the folder of its name.
+FOLDERS = {
+    "sharing": ("sharing", "pytest_plugin", "publishing"),
+    "sweeps": ("sweeps", "loans"),
+    "verification": ("verification", "kernels/test_kernel_verification.py"),
+}
 OPERATORS = {
     ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Is: "is not",
     ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
@@ -30,8 +37,11 @@ def mutants(source: str) -> Iterator[tuple[int, str]]:
     starts = [0]  # of lines, in bytes
     for text in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(text.encode()))
-    data = source.encode()
-    for node in ast.walk(ast.parse(source)):
+    data, tree = source.encode(), ast.parse(source)
+    options = [each for node in ast.walk(tree) for each in getattr(node, "decorator_list", ())]
+    options += [each for each in ast.walk(tree) if isinstance(each, ast.Call) and ast.unparse(each.func) == "field"]
+    kept = {id(inner) for each in options for inner in ast.walk(each)}
+    for node in (each for each in ast.walk(tree) if id(each) not in kept):
         for (line, column), (end_line, end_column), text in edits_of(node):
             start, end = starts[line - 1] + column, starts[end_line - 1] + end_column
             yield line, (data[:start] + text.encode() + data[end:]).decode()
@@ -45,8 +55,8 @@ def edits_of(node: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int], 
         yield end_of(node.values[0]), start_of(node.values[1]), " or " if isinstance(node.op, ast.And) else " and "
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield start_of(node), start_of(node.operand), ""
-    elif isinstance(node, ast.Constant) and type(node.value) in (bool, int):
-        yield start_of(node), end_of(node), str(not node.value if node.value in (True, False) else node.value + 1)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield start_of(node), end_of(node), str(not node.value)
     elif isinstance(node, ast.Raise | ast.AugAssign) or (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
     ):
@@ -67,7 +77,8 @@ def end_of(node: ast.expr | ast.stmt) -> tuple[int, int]:
 
 def is_noticed(room: str) -> bool:
     """Run the tests of a room; return True if one of them fails or takes too long."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"tests/{room}"]
+    folders = [f"tests/{folder}" for folder in FOLDERS.get(room, (room,))]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--gate", *folders]
     try:
         return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=TIMEOUT, check=False).returncode != 0
     except subprocess.TimeoutExpired:
@@ -77,6 +88,8 @@ def is_noticed(room: str) -> bool:
 def main() -> None:
     """Break lines of a room, and print those that no test noticed."""
     room = ARGUMENTS[0] if ARGUMENTS else "transport"
+    if is_noticed(room):
+        sys.exit(f"The tests of {room} fail, or take too long, before a line is broken.")
     paths = sorted((ROOT / "toolkit" / room).rglob("*.py"))
     sites = [(path, *mutant) for path in paths for mutant in mutants(path.read_text(encoding="utf-8"))]
     chosen = random.Random(room).sample(sites, min(COUNT, len(sites)))  # noqa: S311 - the same lines in every run

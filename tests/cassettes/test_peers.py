@@ -14,18 +14,12 @@ import vcr
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from stock_recordings import BASE, all_kinds, record_session, write
+from stock_recordings import BASE, all_kinds, write
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import MARKER
 from toolkit.scrubbing.messages import header_bytes
-
-
-@pytest.fixture(scope="module")
-def recording(tmp_path_factory):
-    """Return a session's cassette with a token request, accounts, quotes and an order."""
-    return record_session(tmp_path_factory.mktemp("recording") / "session.yaml")
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import warnings
 
 import keyring
 import pytest
@@ -21,6 +20,7 @@ from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 
+pytestmark = pytest.mark.filterwarnings("ignore")
 KEY = MAKERS["P-256"]()
 LOCKED = pem(KEY, encryption=BestAvailableEncryption(b"hush hush"))
 
@@ -79,9 +79,7 @@ def person(monkeypatch):
 
 
 def run(*arguments, piped=None, status=0):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = CliRunner().invoke(app, list(arguments), input=piped)
+    result = CliRunner().invoke(app, list(arguments), input=piped)
     assert result.exit_code == status, (result.output, result.exception)
     return result.output
 
@@ -241,20 +239,15 @@ def service(monkeypatch):
         yield service
 
 
-def save(service, name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tk.save_credentials(service.credentials[name], "mine")
-
-
 @pytest.mark.parametrize("name", ["paper", "sandbox-key"])
 def test_test_command(service, name):
     """Each interface is called once; only success is green."""
-    save(service, name)
+    tk.save_credentials(service.credentials[name], "mine")
     arguments = ["test", "--environment", str(service.credentials[name].environment)]
     output = CliRunner().invoke(app, arguments, color=True, env={"FORCE_COLOR": "1"}).output
     expected = r"as 'mine'.*GET /v\d/accounts? +200 +\x1b\[32mworks.*market_data .*GET / +404 +\x1b\[33mreached"
     assert re.search(expected, output, re.DOTALL)
+    assert "in their place" not in output  # advice about refused credentials
     for _, secret in service.credentials[name].secrets():
         assert secret.reveal() not in output
 
@@ -281,7 +274,7 @@ def test_test_command_refused(service, monkeypatch):
 def test_test_command_without_a_service(service, monkeypatch, project):
     """Without addresses, without a listener and offline, the output says so, and the exit status is 1."""
     monkeypatch.setenv("TOOLKIT_TRADING_LIVE_URL", "http://127.0.0.1:9")
-    save(service, "live")
+    tk.save_credentials(service.credentials["live"], "mine")
     assert "cannot be reached: nothing listens there" in run("test", "-e", "live", status=1)
     monkeypatch.delenv("TOOLKIT_TRADING_LIVE_URL")
     (project / "toolkit.toml").write_text("")

@@ -7,8 +7,6 @@ import re
 import runpy
 from pathlib import Path
 
-import pytest
-
 import toolkit as tk
 from toolkit.cli.demo import TOUR_CASSETTE
 from toolkit.cli.lab import copy_notebooks
@@ -36,16 +34,11 @@ def test_bundled_files_belong_together():
     assert scan([*cassettes, *notebooks]) == []
 
 
-@pytest.fixture
-def copy(tmp_path, monkeypatch):
-    """Copy the notebooks, and work in their folder."""
-    copy_notebooks(tmp_path / "mine")
-    monkeypatch.chdir(tmp_path / "mine" / "notebooks")
-    return tmp_path / "mine"
-
-
-def test_a_copy_is_a_project(copy):
+def test_a_copy_is_a_project(tmp_path, monkeypatch):
     """Notebooks of a copy find its cassettes, and links lead to files; a second copy keeps changes."""
+    copy = tmp_path / "mine"
+    copy_notebooks(copy)
+    monkeypatch.chdir(copy / "notebooks")
     assert tk.Session(cassette=TOUR_CASSETTE).cassette.path == copy / "cassettes" / f"{TOUR_CASSETTE}.yaml"
     texts = [(path, text_of(path)) for path in (copy / "notebooks").glob("*.ipynb")]
     texts += [(path, path.read_text("utf-8")) for path in [copy / "README.md", *(copy / "notebooks").rglob("*.md")]]

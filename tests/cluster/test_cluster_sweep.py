@@ -47,7 +47,7 @@ def test_workers_write_the_parts(cluster, service, session, tmp_path):
 
 
 def test_a_killed_worker_loses_nothing(cluster, session, tmp_path):
-    """Its task goes on elsewhere, after the keys that it had finished."""
+    """Its task goes on elsewhere, after the keys that it had finished, and borrows the token like any other."""
 
     def kill():
         while not list(Path(into).glob("*.parquet")):

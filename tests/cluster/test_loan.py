@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import time
@@ -86,20 +85,6 @@ def test_a_revoked_token_is_replaced_once(cluster, service, session):
         assert {status for _, status, _ in results} == {200}
         assert 1 <= service.stats.token_requests - requested <= 1 + renewals_due(watch.seconds)
     assert service.stats.token_requests == tokens_requested_here(session)
-
-
-def test_a_worker_that_is_killed_loses_only_time(cluster, service, session):
-    """Dask repeats the tasks of a dead worker, whose successor borrows like any other."""
-    with tk.lend(session, cluster) as lent:
-        futures = cluster.map(status_of, range(300), session=lent, pause=0.05, key="killed")
-        while not any(future.done() for future in futures):
-            time.sleep(0.01)
-        os.kill(next(iter(cluster.run(os.getpid).values())), signal.SIGKILL)
-        results = cluster.gather(futures)
-    assert [key for key, _, _ in results] == list(range(300))
-    assert {status for _, status, _ in results} == {200}
-    assert service.stats.token_requests == tokens_requested_here(session)
-    cluster.wait_for_workers(WORKERS, timeout=60)
 
 
 def session_of(service):

@@ -145,22 +145,6 @@ def test_part_is_named_and_can_be_used(copy):
     check_replay(path, EXPECTED["cassettes"]["interrupted-part"][0], {})
 
 
-class Service:
-    """A service that issues tokens and answers every call; for `httpx.MockTransport`."""
-
-    def __init__(self):
-        self.requests = []
-
-    def __call__(self, request):
-        self.requests.append(request)
-        token = {"access_token": "made-up-new-access-token", "expires_in": 890, "token_type": "Bearer"}
-        return httpx.Response(200, json=token if request.url.path.endswith("/token") else {})
-
-    @property
-    def token_requests(self):
-        return [request for request in self.requests if request.url.path.endswith("/token")]
-
-
 @pytest.fixture
 def restore_profiles(tmp_path):
     """Return a function that puts the saved profiles of a place where the earlier version kept them."""
@@ -195,12 +179,11 @@ def test_profile_is_read(place, profile, restore_profiles):
 
 
 @each_profile
-def test_profile_authorizes_calls(place, profile, restore_profiles):
+def test_profile_authorizes_calls(place, profile, restore_profiles, service):
     """A call carries the saved credentials, in the way that was saved with them."""
     restore_profiles(place)
-    service = Service()
     # The shared store is new in each test, but tokens in memory outlive a test.
-    session = open_profile(profile, transport=httpx.MockTransport(service), token_store="shared")
+    session = open_profile(profile, transport=service, token_store="shared")
     session.market_data.get("/v2/quotes")
     *token_requests, call = service.requests
     if "secret_key" in profile:
@@ -208,7 +191,7 @@ def test_profile_authorizes_calls(place, profile, restore_profiles):
         assert call.headers["Authorization"] == f"Basic {pair}"
         assert token_requests == []
         return
-    assert call.headers["Authorization"] == "Bearer made-up-new-access-token"
+    assert call.headers["Authorization"] == f"Bearer {service.issued[0]}"
     (token_request,) = token_requests
     form = dict(parse_qsl(token_request.content.decode()))
     assert form["client_id"] == profile["client_id"]
@@ -223,31 +206,30 @@ def test_profile_authorizes_calls(place, profile, restore_profiles):
 
 
 @each_profile
-def test_profile_is_bound_to_its_addresses(place, profile, restore_profiles):
+def test_profile_is_bound_to_its_addresses(place, profile, restore_profiles, service):
     """Nothing is sent to an address that the profile was not saved for."""
     restore_profiles(place)
-    service = Service()
     addresses = {"market_data": "https://elsewhere.example", "market_data_sandbox": "https://elsewhere.example"}
     with pytest.raises(tk.UnsafeAddress):
-        open_profile(profile, addresses=addresses, transport=httpx.MockTransport(service), token_store="shared")
+        open_profile(profile, addresses=addresses, transport=service, token_store="shared")
     assert service.requests == []
 
 
 @pytest.mark.parametrize("is_valid", [False, True], ids=["expired", "valid"])
-def test_shared_token_is_read_or_requested_again(is_valid, tmp_path):
+def test_shared_token_is_read_or_requested_again(is_valid, tmp_path, service):
     """A valid token of the earlier version may authorize calls; if it is not used, one new token is requested."""
     restore(FILES / "tokens", platformdirs.user_cache_dir(APPLICATION, appauthor=False), tmp_path)
-    expected, service = EXPECTED["shared_token"], Service()
+    expected = EXPECTED["shared_token"]
     session = tk.Session(
         credentials=tk.ClientSecret(**expected["credentials"]),
         settings=tk.Settings(EXPECTED["addresses"]),
         token_store="shared",
-        transport=httpx.MockTransport(service),
+        transport=service,
         clock=ManualClock(datetime.fromisoformat(expected["issued_at"])) if is_valid else None,
     )
     for _ in range(2):
         session.market_data.get("/v2/quotes")
     count = len(service.token_requests)
     assert count == 1 or (is_valid and count == 0)
-    token = "made-up-new-access-token" if count else expected["access_token"]
+    token = service.issued[0] if count else expected["access_token"]
     assert [call.headers["Authorization"] for call in service.requests[count:]] == [f"Bearer {token}"] * 2

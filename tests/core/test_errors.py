@@ -22,6 +22,8 @@ from toolkit.core.errors import (
     TokenRefused,
     UnknownName,
     as_choice,
+    as_count,
+    as_text,
 )
 from toolkit.core.secret import REGISTER, Secret
 
@@ -124,3 +126,17 @@ def test_a_secret_named_after_a_choice():
     assert "9f2c" not in str(caught.value)
     with pytest.raises(UnknownName, match="'market_data_sandboxx'"):
         as_choice("market_data_sandboxx", names, about="name")
+
+
+@pytest.mark.parametrize("call", [lambda: as_count(5, about="a", most=4), lambda: as_text(" ", about="a", example="b")])
+def test_arguments_beyond_limits(call):
+    """A number beyond its limits and an empty text are errors that name the argument."""
+    with pytest.raises(ConfigurationError) as caught:
+        call()
+    assert caught.value.about == "a"
+
+
+@pytest.mark.parametrize(("status", "is_passing"), [(401, False), (408, True), (429, True), (500, True)])
+def test_passing_refusals(status, is_passing):
+    """Only a refusal that may pass is worth another try."""
+    assert TokenRefused("No.", status=status).is_passing is is_passing

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.lib.pretty import pretty
 
-from toolkit.core.secret import Register, Secret
+from toolkit.core.secret import HELD, Register, Secret
 
 # Text that does not occur in a message, name or mask by chance.
 CANARIES = st.text("QXZ0123456789", min_size=12)
@@ -159,3 +159,9 @@ def test_threads_share_a_register():
         thread.join()
     assert readings == [register.since(0)] * 4
     assert set(readings[0]) == {("SECRET", fake(number)) for number in range(2_000)}
+
+
+def test_held_secrets_are_those_of_the_user():
+    """A secret that the user holds is remembered as held."""
+    held = Secret("kanari-5f1d-held")
+    assert held in HELD

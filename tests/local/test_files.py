@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import (
     UnfitFile,
     create_new,
+    expanded,
     is_open_to_others,
     open_own,
     private_folder,
@@ -159,3 +161,10 @@ def test_private_folder(tmp_path):
 def test_toml_string(text):
     """A text is read back from TOML."""
     assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
+
+
+def test_what_is_not_a_path():
+    """The error names the argument, and does not quote what it got."""
+    with pytest.raises(ConfigurationError, match="folder must be a text or a Path") as caught:
+        expanded(b"kanari-5f1d", about="folder")
+    assert "kanari" not in str(caught.value)

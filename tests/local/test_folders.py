@@ -120,8 +120,9 @@ def test_a_planted_file_in_the_working_folder_is_refused(shared, owners, monkeyp
     for phrase in (str(planted), "chown", f"tk.Settings.load({str(planted)!r})", "a folder of your own"):
         assert phrase in str(caught.value)
     monkeypatch.chdir(shared)
-    with pytest.raises(ConfigurationError, match="anybody"):
-        Settings.load(environ={})
+    for environ in ({}, {"TOOLKIT_PROJECT": str(shared)}):
+        with pytest.raises(ConfigurationError, match="anybody"):
+            Settings.load(environ=environ)
     planted.write_text('header_prefix = "ACME"')
     assert Settings.load(planted, environ={}).header_prefix == "ACME"
 

@@ -109,6 +109,21 @@ def test_printed_text_is_masked_wherever_it_is_printed(shell, secret, capsys):
     assert sys.stdout.encoding == sys.stdout.stream.encoding
 
 
+def test_errors_are_masked(shell, secret, capsys):
+    """Tracebacks and messages of errors are masked; the type of the error stays."""
+    seen = []
+    shell.masking.stop()
+    shell._showtraceback = lambda kind, error, lines: seen.append((kind.__name__, str(error), *lines))
+    shell.masking.start()
+    shell.user_ns["secret"] = secret
+    shell.run_cell("raise KeyError(secret)")
+    shell.run_cell("1 / 0")
+    assert [kind for kind, *_ in seen] == ["KeyError", "ZeroDivisionError"]
+    assert secret not in repr(seen)
+    assert seen[0][1].strip("'\"") == MARK
+    assert seen[1][1] == "division by zero"
+
+
 def test_the_pager_is_masked_and_code_for_the_next_cell_is_not(shell, secret):
     """The pager's text is masked in a kernel's reply; code for the next cell is not, nor is the source of a cell."""
     shell.masking.stop()

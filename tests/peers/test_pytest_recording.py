@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-
-import pytest
 from stock_recordings import BASE, BROKER, all_kinds, record_session, write
-
-
-@pytest.fixture(scope="module")
-def recording(tmp_path_factory):
-    """Return a session's cassette with a token request, accounts, quotes and an order."""
-    return record_session(tmp_path_factory.mktemp("recording") / "session.yaml")
-
 
 MARKED_TESTS = f"""
 import httpx, pytest, vcr
@@ -40,14 +30,14 @@ def test_locale():
 """
 
 
-def test_pytest_recording_replays_ours(recording, tmp_path, interaction, python):
+def test_pytest_recording_replays_ours(tmp_path, interaction, python):
     """Tests marked for pytest-recording replay our cassettes with the network blocked, in any locale."""
     (tmp_path / "test_it.py").write_text(MARKED_TESTS, encoding="utf-8")
     folder = tmp_path / "cassettes" / "test_it"
     folder.mkdir(parents=True)
     write(folder / "test_kinds.yaml", *all_kinds(interaction))
     write(tmp_path / "locale.yaml", interaction("/a", "añ日😀".encode()))
-    shutil.copy(recording, folder / "test_session.yaml")
+    record_session(folder / "test_session.yaml")
     before = {file: file.read_bytes() for file in folder.iterdir()}
     output = python(
         *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--block-network", "--rootdir", tmp_path),

@@ -9,7 +9,6 @@ from action_runner import run_action
 from notebook_files import write_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
-ACTIONS = ROOT / ".github" / "actions"
 
 
 @pytest.fixture(scope="session")

@@ -48,3 +48,12 @@ def test_malformed_key_pairs(http, service):
         response = http.get(url_of(service, "trading_live") + "/v2/account", headers=headers)
         assert response.status_code == 401, mistake
         assert response.headers["www-authenticate"].startswith('Basic realm="trading_live"'), mistake
+
+
+def test_revoked_tokens(service):
+    """A token that was revoked is not accepted: the session gets another one."""
+    with service.session("broker-secret") as session:
+        session.accounts()
+        service.revoke_tokens()
+        session.accounts()
+        assert len(session.tokens()) == 2

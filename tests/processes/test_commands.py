@@ -1,4 +1,4 @@
-"""Commands in processes of their own: without a network, at a terminal, and until Ctrl+C."""
+"""Commands in processes of their own: without a network, and until Ctrl+C."""
 
 import os
 import re
@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import toolkit as tk
-from toolkit.auth.private_keys import as_signer
 
 PROCESS = [sys.executable, "-c", "from toolkit.cli import main; main()"]
 
@@ -60,30 +59,3 @@ def test_practice_command(tmp_path: Path) -> None:
     secrets = [value for name, value in exported.items() if name.endswith(("_KEY_ID", "_SECRET_KEY", "_CLIENT_SECRET"))]
     assert len(secrets) == 6
     assert tk.scan(tmp_path / "cassettes", secrets=secrets) == []
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
-def test_passphrase_at_a_terminal(tmp_path: Path) -> None:
-    """At a real terminal the passphrase is not echoed."""
-    file = tmp_path / "key.pem"
-    import pty
-
-    arguments = ["toolkit", "keys", "new", str(file), "--passphrase"]
-    program = f"import sys; sys.argv = {arguments!r}\nfrom toolkit.cli import main; main()"
-    environ = {**os.environ, "PYTHONPATH": str(Path(tk.__file__).parents[1]), "HOME": str(tmp_path)}
-    child, descriptor = pty.fork()
-    if child == 0:
-        os.execve(sys.executable, [sys.executable, "-c", program], environ)  # noqa: S606
-    shown = b""
-    for question in (b"Passphrase: ", b"Repeat for confirmation: "):
-        while question not in shown:
-            shown += os.read(descriptor, 1000)
-        os.write(descriptor, b"correct horse\n")
-    try:
-        while chunk := os.read(descriptor, 1000):
-            shown += chunk
-    except OSError:  # the child has closed its end
-        pass
-    assert os.waitpid(child, 0)[1] == 0, shown
-    assert b"correct horse" not in shown
-    assert as_signer(file, passphrase="correct horse").algorithm == "ES256"

@@ -11,7 +11,6 @@ from recordings import recorded_bodies
 
 import toolkit as tk
 from tests.benchmarks import kills
-from toolkit.cassettes.format.interactions import HEADER, encode
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
@@ -44,14 +43,6 @@ client.get("https://h.example/more")
 if len(sys.argv) > 1:
     raise ValueError
 """
-
-
-@pytest.fixture
-def old_recording(tmp_path, interaction):
-    """Return the path of a cassette with an old recording."""
-    path = tmp_path / "tour.yaml"
-    path.write_bytes(HEADER + encode(interaction(body=b"old")))
-    return path
 
 
 def test_interpreter_exits(old_recording, python):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import traceback
 import tracemalloc
-import warnings
 
 import httpx
 import pandas as pd
@@ -42,12 +41,10 @@ def table_of(pages, **options):
 
 def outcome(make, *arguments, **options):
     """Return a table, or the text of the error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return make(*arguments, **options)
-        except TabulationError as error:
-            return str(error)
+    try:
+        return make(*arguments, **options)
+    except TabulationError as error:
+        return str(error)
 
 
 def same(pages, **options):
@@ -67,6 +64,7 @@ def same_outcome(*outcomes):
         pd.testing.assert_frame_equal(*outcomes)
 
 
+@pytest.mark.filterwarnings("ignore")
 @given(PAGES, OPTIONS)
 @example([[{"id": None, "cash": 0}]], {"schema": pa.schema([("cash", pa.timestamp("us"))])})
 def test_pages_joined_are_the_table_of_all_records(pages, options):

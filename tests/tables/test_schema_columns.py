@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from datetime import date
 from decimal import Decimal
 
@@ -40,22 +39,17 @@ PAGES = st.dictionaries(NAMES, VALUES).flatmap(
 )
 
 
-def quietly(data, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return tabulate(data, **options)
-
-
+@pytest.mark.filterwarnings("ignore")
 @given(PAGES, st.sampled_from(["float", "decimal", "text"]), st.booleans())
 def test_round_trip(records, numbers, as_body):
     """The schema of a table reads the same data as the same table; only columns of mixed types become text."""
     data = json.dumps(records) if as_body else records
-    table = quietly(data, numbers=numbers)
-    again = quietly(data, numbers=numbers, schema=schema(table))
+    table = tabulate(data, numbers=numbers)
+    again = tabulate(data, numbers=numbers, schema=schema(table))
     for name in table.columns:
         if str(again[name].dtype) != str(table[name].dtype):
             assert str(table[name].dtype) == "object"
-            table[name] = quietly(data, numbers=numbers, dtypes={name: "str"})[name]
+            table[name] = tabulate(data, numbers=numbers, dtypes={name: "str"})[name]
     pd.testing.assert_frame_equal(again, table, check_exact=True)
 
 
@@ -106,6 +100,7 @@ def test_misfits(values, kind, row):
         tabulate([{"a": 1}, {"a": None}], dtypes={"a": "int64"})
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("values", "dtype", "expected"),
     [
@@ -119,6 +114,6 @@ def test_misfits(values, kind, row):
 )
 def test_requested_dtypes(values, dtype, expected):
     """A column gets the requested dtype, whatever would be inferred from its values."""
-    series = quietly([{"cash": value} for value in values], dtypes={"cash": dtype, "absent": "str"})["cash"]
+    series = tabulate([{"cash": value} for value in values], dtypes={"cash": dtype, "absent": "str"})["cash"]
     assert str(series.dtype) == str(pd.api.types.pandas_dtype(dtype))
     assert series.astype(object).where(series.notna(), None).tolist() == expected

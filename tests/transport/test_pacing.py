@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
 
-from toolkit.transport.pacing import Pace, nap
+from toolkit.transport.pacing import Pace, nap, pace_of
 
 
 class Caller:
@@ -56,3 +56,10 @@ def test_calls_that_are_late():
     assert pace.seconds_left(turns[2], 5.15) == pytest.approx(0.05)
     pace.drop(rate)
     assert (pace.is_limited, pace.seconds_left(turns[2], 5.15)) == (False, 0)
+
+
+def test_clocks_of_their_own():
+    """Who has the same credentials and the same clock shares a pace; tests with clocks of their own do not meet."""
+    clock = ManualClock()
+    assert pace_of("a", clock) is pace_of("a", clock)
+    assert pace_of("a", clock) is not pace_of("a", ManualClock())

@@ -46,6 +46,13 @@ def test_pauses_grow():
     assert [retry.pause(tries, 0.0, None, jitter=0.5) for tries in range(1, 3)] == [0.25, 0.5]
 
 
+def test_pauses_end_within_the_limit():
+    """A pause is cut at the limit, and there is none if the service wants a longer one than is left."""
+    retry = tk.Retry(tries=5, within=10)
+    assert retry.pause(4, 9.0, None, jitter=1.0) == 1.0
+    assert (retry.pause(1, 9.0, 1.0, jitter=1.0), retry.pause(1, 9.0, 1.1, jitter=1.0)) == (1.0, None)
+
+
 # What may be repeated
 
 REQUEST = httpx.Request("GET", "https://service.example.com/")

@@ -4,7 +4,7 @@
    which is credentials that were saved, or set in variables or `.env` (`profiles`). The constructor checks every
    text, reads a private key once (`private_keys`), and warns if the running notebook cell contains a secret.
 2. The session makes an authorizer from them (`authorizers`) and asks it for a grant before each request. A new kind is
-   a class in `kinds`, which `core.document` says who may use, and an authorizer, which `session.token_requests` chooses.
+   a class in `kinds`, whose users `core.document` names, and an authorizer, which `session.token_requests` chooses.
 3. A key pair is ready at once. A client secret or key needs an access token (`tokens`), which all sessions with the
    same credentials share; only one of them requests the next token.
 4. A token request carries the client secret, or an assertion signed with the private key (`private_keys`).

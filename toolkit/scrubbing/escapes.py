@@ -40,7 +40,7 @@ _LETTERS: Final = {
 
 def undone(escapes: re.Pattern[bytes], data: bytes) -> bytes:
     """Return a text with one kind of escapes undone."""
-    return data.replace(b"\0", b"") if escapes is ZEROS else escapes.sub(_undone, data)
+    return data.replace(b"\0", b"") if escapes is ZEROS else escapes.sub(lambda escape: read(escape[0]), data)
 
 
 def without_escapes(data: bytes) -> Iterator[bytes]:
@@ -79,7 +79,3 @@ def _utf8(rest: bytes) -> bytes:
     if len(codes) == 2:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.encode("utf-8", "surrogatepass")
-
-
-def _undone(match: re.Match[bytes]) -> bytes:
-    return read(match[0])

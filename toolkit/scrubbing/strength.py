@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from itertools import chain, pairwise
+from operator import itemgetter
 from typing import Final
 
 from toolkit.core.secret import SHORTEST_SECRET
@@ -235,7 +236,7 @@ _WHOLE: Final = (
     r"|[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}|A[A-Z]AAA[A-Za-z0-9_-]{20,60}%[A-Za-z0-9%]{20,200}"
 )
 _BEFORE: Final = "A-Za-z0-9_+/-"  # characters before which a key does not start
-_HEAD: Final = 3  # characters of a word that tell whether a key may begin with it
+_head_of: Final = itemgetter(slice(3))  # the characters of a word that tell whether a key may begin with it
 _WORD_BYTES: Final = bytes(byte if re.match(f"[{_BEFORE}]", chr(byte)) else 32 for byte in range(256))
 _NOT_BEFORE: Final = re.compile(f"[{_BEFORE}]")
 _LONGEST_KEY: Final = 2_048  # characters of a credential that begins at the end of a slice
@@ -268,7 +269,7 @@ def _certain_starts() -> dict[bytes, list[tuple[Format, str, re.Pattern[str]]]]:
     for form, start, pattern in chain.from_iterable(_starts().values()):
         if form.is_certain:
             [head, *_] = start.encode().translate(_WORD_BYTES).split()
-            starts.setdefault(head[:_HEAD], []).append((form, start, pattern))
+            starts.setdefault(_head_of(head), []).append((form, start, pattern))
     return starts
 
 
@@ -292,8 +293,8 @@ def provider_credentials(text: str) -> Iterator[tuple[int, int, Format]]:
     shadow = text.encode("ascii", "replace")
     for first in range(0, len(shadow), SLICE):  # each step blocks other threads
         part = shadow[max(0, first - _LONGEST_KEY) : first + SLICE]
-        heads.update([word[:_HEAD] for word in set(part.translate(_WORD_BYTES).split())])
-    for head in sorted(heads & _certain_starts().keys()):
+        heads |= _certain_starts().keys() & map(_head_of, part.translate(_WORD_BYTES).split())
+    for head in sorted(heads):
         for form, start, pattern in _certain_starts()[head]:
             yield from _credentials_of(form, start, pattern, text)
 

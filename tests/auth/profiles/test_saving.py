@@ -244,3 +244,12 @@ def test_one_key(memory_keyring, settings):
         list(pool.map(save, range(8)))
     assert len(memory_keyring.entries) == 1
     assert load_credentials("live", "own-7", settings=settings).key_id.reveal() == "id-7"
+
+
+@pytest.mark.parametrize("name", ["../live", "a b", "", 3])
+def test_malformed_names(settings, name):
+    """A name that is not safe in a path is refused, and so is the name of a profile that does not exist."""
+    with pytest.raises(ConfigurationError, match="not a profile name"):
+        save_credentials(ClientSecret("client", "a-secret-1", environment="broker-live"), name, settings=settings)
+    with pytest.raises(ConfigurationError, match="does not exist for broker-live"):
+        load_credentials("broker-live", "nobody", settings=settings)

@@ -102,6 +102,16 @@ def test_refused_token():
     assert processes.fetches == 2
 
 
+def test_what_is_left_of_a_lifetime():
+    """The token of another process ends on the monotonic clock of this one when what was left of it is over."""
+    processes = Processes()
+    first = processes.obtained()
+    processes.clock.advance(400)
+    other = processes.obtained()
+    assert (other, processes.fetches) == (first, 1)
+    assert other.expires_monotonic == pytest.approx(processes.clock.monotonic() + 490)
+
+
 @pytest.mark.parametrize("what", ["read", "write", "lock"])
 def test_unavailable(what):
     """If the store fails, a process warns once and goes on in memory."""

@@ -113,7 +113,10 @@ def test_check_finds_what_is_wrong(write, folder, own, interaction):
 
 
 def test_check_of_what_nothing_plays(write, own, interaction, authorization, tmp_path, monkeypatch):
-    """With a log of what was played, the other interactions are problems; a token request is played with its call."""
+    """With a log of what was played, the other interactions are problems; a token request is played with its call.
+
+    A link counts as its cassette; half a line, and other files beside the log, do not count.
+    """
     caller = authorization()
     file = write(
         "a.yaml",
@@ -122,8 +125,14 @@ def test_check_of_what_nothing_plays(write, own, interaction, authorization, tmp
         interaction("/b", authorized_by=caller),
     )
     monkeypatch.setenv("TOOLKIT_PLAY_LOG", str(tmp_path / "log"))
-    with httpx.Client(transport=tk.Cassette(file, "none").transport()) as client:
+    link = tmp_path / "link.yaml"
+    link.symlink_to(file)
+    with httpx.Client(transport=tk.Cassette(link, "none").transport()) as client:
         client.get("https://broker.svc.invalid/a")
+    [log] = (tmp_path / "log").iterdir()
+    with log.open("a") as stream:
+        stream.write(f'["{file}", 2')
+    log.with_suffix(".txt").write_text(f'["{file}", 2]\n')
     clock = ManualClock(datetime(2026, 5, 13, tzinfo=UTC))
     table = tk.check_cassettes(["a"], play_log=tmp_path / "log", settings=own, clock=clock)
     assert table[["kind", "interaction"]].to_numpy().tolist() == [["unplayed", 3]]

@@ -12,7 +12,6 @@ import pytest
 from recordings import paths_in, recorded_bodies
 
 import toolkit as tk
-from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.recording import recorder as finishing
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.errors import CassetteError, SecretLeak
@@ -126,14 +125,6 @@ def test_file_changed_during_a_recording(path, scrubber, interaction, monkeypatc
 
 
 # Recordings end without close(): after a cell, a `with`, or the interpreter
-
-
-@pytest.fixture
-def old_recording(tmp_path, interaction):
-    """Return the path of a cassette with an old recording."""
-    path = tmp_path / "tour.yaml"
-    path.write_bytes(HEADER + encode(interaction(body=b"old")))
-    return path
 
 
 @pytest.fixture

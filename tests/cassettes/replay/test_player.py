@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import zlib
 from pathlib import Path
 
@@ -15,12 +14,10 @@ import yaml
 import zstandard
 
 import toolkit as tk
-from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
-from toolkit.cassettes.replay import player as play_log
 from toolkit.cassettes.replay.matching import ANYONE
-from toolkit.cassettes.replay.player import Player, read_play_log
+from toolkit.cassettes.replay.player import Player
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
@@ -49,47 +46,6 @@ def test_decompression_bomb(interaction, layout, names):
     for _ in range(2):
         with pytest.raises(CassetteCorrupt, match=r"^In x\.yaml, .* interaction 2 .*(too many|11 content)"):
             player.play(bomb.request, ANYONE)
-
-
-@pytest.fixture
-def cassette(tmp_path, interaction):
-    """Return the file of a cassette with the calls /a, /b, /b."""
-    path = tmp_path / "x.yaml"
-    path.write_bytes(HEADER + b"".join(encode(interaction(call)) for call in ("/a", "/b", "/b")))
-    return path
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Let the test log what is played in a folder that does not exist yet."""
-    folder = tmp_path / "logs" / "run"
-    monkeypatch.setenv(play_log.VARIABLE, str(folder))
-    return folder
-
-
-def get(cassette, *paths):
-    """Replay GET requests from the cassette in a file."""
-    with httpx.Client(transport=Cassette(cassette, "none").transport()) as client:
-        for path in paths:
-            client.get(f"https://broker.svc.invalid{path}")
-
-
-def test_processes_are_read_together(cassette, folder, python):
-    """Each process has a file of its own, links to the cassette are resolved, and half a line does not count."""
-    link = cassette.with_name("link.yaml")
-    link.symlink_to(cassette)
-    get(link, "/a")
-    script = f"""
-import httpx, toolkit as tk
-with httpx.Client(transport=tk.Cassette({str(cassette)!r}, "none").transport()) as client:
-    client.get("https://broker.svc.invalid/b")
-"""
-    python("-c", script)
-    assert len(list(folder.iterdir())) == 2
-    with (folder / f"{os.getpid()}.plays").open("ab") as stream:
-        stream.write(b'["/other.yaml", 1')
-    (folder / "notes.txt").write_text('["/other.yaml", 1]')
-    assert read_play_log(folder) == {cassette.resolve(): {0, 1}}
 
 
 # A placeholder or pseudonym of a recording is never sent to a service

@@ -50,34 +50,32 @@ def test_no_line_through_a_label(name):
     assert not any(box.overlaps(other) for place, box in enumerate(texts) for other in texts[:place])
 
 
+def test_dark_pages():
+    """On a screen, a dark page turns the lightness of a chart over."""
+    shown = CHARTS["balances"]()._repr_mimebundle_()[0]["text/html"]
+    style = shown.partition("<style>")[2].partition("</style>")[0]
+    assert style.startswith("@media screen {")
+    assert '[data-jp-theme-light="false"] .access-chart' in style
+
+
 @pytest.mark.usefixtures("_no_layout")
 def test_source_of_sessions_and_tables(settings, service, make_credentials):
-    """The source is a session, with a mark for a real account, or the note of a table; otherwise it is unknown."""
-    session = Session(credentials=make_credentials("live"), settings=settings, transport=service)
-    assert "live · real account · live calls, no call yet" in texts_of(call_latencies(session))
-    session.accounts()
-    for chart in (call_latencies(session), balances(accounts(), source=session)):
-        assert "live · real account · live calls, as of " in repr(chart)
+    """The source is a session, with a mark for a real account or a replay, or the note of a table; or it is unknown."""
+    options = {"settings": settings, "transport": service}
+    with Session(credentials=make_credentials("live"), cassette="one", **options) as session:
+        assert "live · real account · live calls, recorded, no call yet" in texts_of(call_latencies(session))
+        session.accounts()
+    replayed = Session(cassette="one", mode="none", settings=settings)
+    replayed.accounts()
+    recorded = f"live · replayed, recorded {datetime.now(UTC).day} "
+    for each, words in ((session, "live · real account · live calls, recorded, as of "), (replayed, recorded)):
+        for chart in (token_timeline(each), call_latencies(each), balances(accounts(), source=each)):
+            assert words in repr(chart)
     table = accounts()
     assert "source not known" in repr(balances(table))
     table.attrs["source"] = SOURCE
     assert repr(balances(table[table["status"] == "open"])).endswith(f"; {SOURCE}>")
     assert repr(balances(table, source="by hand")).endswith("; by hand>")
-
-
-@pytest.mark.usefixtures("_no_layout")
-def test_source_of_a_replay(settings, service, make_credentials):
-    """Charts of a session that replays say when it was recorded."""
-    service.answer = lambda request: service.reply([{"account_number": "01", "equity": "5.50"}])
-    credentials = make_credentials("broker-sandbox")
-    with Session(credentials=credentials, cassette="one", settings=settings, transport=service) as session:
-        session.accounts()
-    replayed = Session(cassette="one", mode="none", settings=settings)
-    table = replayed.accounts()
-    table.attrs.clear()
-    recorded = f"recorded {datetime.now(UTC).day} "
-    for chart in (token_timeline(replayed), call_latencies(replayed), balances(table, source=replayed)):
-        assert f"broker-sandbox · replayed, {recorded}" in repr(chart)
 
 
 @pytest.mark.parametrize(

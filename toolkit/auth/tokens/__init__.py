@@ -1,1 +1,1 @@
-"""Access tokens: the value, its renewal, its reply and its store (`token`), and one request at a time (`single_flight`)."""
+"""Access tokens: one request at a time (`single_flight`); the value, when it is renewed, and its store (`token`)."""

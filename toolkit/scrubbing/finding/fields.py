@@ -22,15 +22,15 @@ from toolkit.scrubbing.vocabulary import Place, credential_kind, may_hold_severa
 
 _OVERLAP: Final = 420  # characters before a slice, which hold the name that belongs to a sign at its start
 _SIGN_BACKWARDS: Final = r"[:=]\s{0,200}+(?:\](?=[\"']))?"
-# In reversed text: the sign after a name, then the name, in quotes or as a plain word; also settings["api_key"] = ...
-_NAME_BACKWARDS: Final = (
-    _SIGN_BACKWARDS + r"([\"']\\{0,8}+[^\"'\\\n]{1,200}+[\"']|[\])]?[\w.\-$]{1,200}+\\?)(?=([?&#])?)"
-)
+# In reversed text: the sign after a name, and the name in quotes or as a plain word, also in settings["api_key"] = ...,
+# with the sign of a query before it.
+_NAME_BACKWARDS: Final = _SIGN_BACKWARDS + r"((?:[\"']\\{0,8}+[^\"'\\\n]{1,200}+[\"']|[\])]?[\w.\-$]{1,200}+\\?)[?&#]?)"
 # A text with more names than these has data as names, and the rest is judged by their last word only.
 _MOST_NAMES: Final = 4_096
 _ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signature|credential|cookie|jwt)s?\Z"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
 _QUOTES: Final = "\"'"
+_BEFORE_QUERY: Final = "?&#"
 # Also a comment, a block or the dash of a list in YAML, and the letters before quotes in Python.
 _BEFORE_VALUE: Final = (
     r"[=>]?\s{0,200}+(?:/\*[^*]{0,200}+\*/\s{0,40}+)?(?:[|>][-+0-9]{0,2}+\s{1,40}+|- {1,8}+)?"
@@ -117,10 +117,10 @@ class Fields:
         """Return the names of credentials in a slice: their place, whether in quotes, and where the value begins."""
         end = min(start + SLICE, len(self._text))
         backwards = self._text[max(0, start - _OVERLAP) : end][::-1]
-        meanings: dict[tuple[str, str], tuple[str, Place]] = {}
-        for written, before in set(re.compile(_NAME_BACKWARDS).findall(backwards)):
-            place = Place.QUERY if before and written[0] not in _QUOTES else Place.JSON
-            name = _name_of(written)
+        meanings: dict[str, tuple[str, Place]] = {}
+        for written in set(re.compile(_NAME_BACKWARDS).findall(backwards)):
+            place = Place.QUERY if written[-1] in _BEFORE_QUERY and written[0] not in _QUOTES else Place.JSON
+            name = _name_of(written.rstrip(_BEFORE_QUERY))
             self._count += 1
             if written[0] == '"':
                 self.keys.add(name)
@@ -128,12 +128,12 @@ class Fields:
                 ending = re.compile(_ENDING).search(name)
                 name = ending[0].lower() if ending is not None else ""
             if credential_kind(name, place) is not None:
-                meanings[written, before] = name, place
+                meanings[written] = name, place
         if not meanings:
             return []
         found = []
         for match in re.compile(_NAME_BACKWARDS).finditer(backwards):
-            meaning = meanings.get((match[1], match[2] or ""))
+            meaning = meanings.get(match[1])
             position = end - match.start()
             if meaning is not None and position > start:
                 found.append((*meaning, match[1][0] == '"', position))

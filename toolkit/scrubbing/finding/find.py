@@ -288,11 +288,10 @@ def _is_input(text: str, position: int) -> bool:
 
 def _levels_below(text: str) -> Iterator[str]:
     """Yield parts of a text where names and values may be behind escapes, with one kind undone after the other."""
-    for part in _parts_with_escapes(text):
+    for part in _parts_with_escapes(text) if any(map(text.__contains__, "%\\&")) else ():
         data = part.encode("utf-8", "surrogatepass")
-        for level in dict.fromkeys(without_escapes(data)):
-            if level != data:  # otherwise it has been searched already
-                yield level.decode("utf-8", "replace")
+        for level in [*dict.fromkeys((data, *without_escapes(data)))][1:]:  # the part itself has been searched already
+            yield level.decode("utf-8", "replace")
 
 
 def _parts_with_escapes(text: str) -> Iterator[str]:
