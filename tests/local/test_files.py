@@ -165,6 +165,6 @@ def test_toml_string(text):
 
 def test_what_is_not_a_path():
     """The error names the argument, and does not quote what it got."""
-    with pytest.raises(ConfigurationError, match="folder must be a text or a Path") as caught:
+    with pytest.raises(ConfigurationError, match="folder must be a string or a Path") as caught:
         expanded(b"kanari-5f1d", about="folder")
     assert "kanari" not in str(caught.value)

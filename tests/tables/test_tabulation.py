@@ -135,7 +135,7 @@ def test_wrong_arguments():
     with pytest.raises(TabulationError, match="data is None") as caught:
         tabulate(None)
     assert caught.value.about == "data"
-    with pytest.raises(ConfigurationError, match="records must be a text, not int") as caught:
+    with pytest.raises(ConfigurationError, match="records must be a string, not int") as caught:
         tabulate([{"a": [1]}], records=3)
     assert caught.value.about == "records"
     assert tabulate(iter([b"null", {"a": 1}])).shape == (2, 1)

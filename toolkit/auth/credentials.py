@@ -68,7 +68,7 @@ class Credentials:
         name: name of the profile; recordings tell callers apart by it.
         loaded_from: where they were loaded from, in words; "" if code made them.
         binding: the destinations that they were saved for, by their names; None unless they are a saved profile.
-        holds_secret: False if the secret is kept elsewhere than in this process, so that no key can be derived of it.
+        holds_secret: False if the secret is kept outside this process, so that no key can be derived from it.
         is_practice: True if a practice service made them up; no other service accepts them.
     """
 

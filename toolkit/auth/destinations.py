@@ -110,7 +110,7 @@ def without_loopback(destinations: list[Destination]) -> list[Destination]:
 
 
 def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
-    """Return the destinations that are not among the earlier ones; the usual prefix is new beside another one only."""
+    """Return the destinations that were not used before. The usual prefix is new only if another one was used."""
     usual = {HEADER_PREFIX: {DEFAULT_HEADER_PREFIX: ""}}
     return [
         Change(destination, uses.get(destination.name, {}))

@@ -1,4 +1,4 @@
-"""Encrypt stored data, so that only holders of the same secret can find and open it; and write it one at a time.
+"""Encrypt stored data, so that only holders of the same secret can find and open it, with one writer at a time.
 
 Two secrets are used: credentials seal the tokens that processes share (`tokens/token.py`), and a random key in the
 system keyring seals saved profiles (`profiles/saved.py`).

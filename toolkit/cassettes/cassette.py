@@ -60,7 +60,7 @@ class Cassette:
         source: where answers come from in words, such as `replayed, recorded 12 May 2026`.
         player, recorder: play the interactions and record new ones; None if nothing is recorded.
 
-    This test fails if the code under test sends other requests than those that were recorded, or fewer:
+    This test fails if the code under test sends requests that were not recorded, or fewer than were:
 
         def test_report():
             with tk.Cassette("report", "none", strict=True) as cassette:

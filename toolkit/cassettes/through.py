@@ -224,7 +224,7 @@ def _record_answer(
     body: bytes,
     headers: HeaderList | None = None,
 ) -> None:
-    """Record a call with the body of its answer as received; with other headers, that is the beginning of a stream."""
+    """Record a call and its answer. If `headers` are given, the body is the beginning of a stream that ended early."""
     received = header_list(response.headers) if headers is None else headers
     answer = as_recorded_response(response, body, headers=received)
     try:

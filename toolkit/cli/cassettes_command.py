@@ -150,7 +150,7 @@ def diff(
     status, the members of JSON and their types, the media type of other bodies, and the time if it at least doubled or
     halved. Values are not compared: they differ on any day. JSON has the columns of `tk.compare_cassettes`.
 
-    Exit status: 0, also if there are changes; 1 if there is a change of a kind in --fail-on; 2 if a recording cannot
+    Exit status: 0, even if there are changes; 1 if there is a change of a kind in --fail-on; 2 if a recording cannot
     be read.
     """
     failing = _kinds(fail_on)
@@ -266,7 +266,7 @@ def drift(
     sent, nor are calls with a placeholder or pseudonym in them. Compared is what `diff` compares. Nothing is recorded.
     JSON has the columns of `tk.Drift.table`.
 
-    Exit status: 0, also if there are changes; 1 if there is a change of a kind in --fail-on; 2 if the recording cannot
+    Exit status: 0, even if there are changes; 1 if there is a change of a kind in --fail-on; 2 if the recording cannot
     be read or the service not be called.
     """
     from toolkit.sharing.drift import drift as repeat_reads

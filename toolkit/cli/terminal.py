@@ -117,7 +117,7 @@ def errors_exit_with(status: int) -> Iterator[None]:
 
 
 def check_online(what: str) -> None:
-    """Refuse to go on while TOOLKIT_OFFLINE is set; `what` does not happen, such as "nothing is sent"."""
+    """Refuse to go on while TOOLKIT_OFFLINE is set; `what` says what follows, such as "nothing is sent"."""
     if is_offline():
         what = f"TOOLKIT_OFFLINE is set, so {what}."
         raise ConfigurationError(what, "Unset it and run this again.", about="TOOLKIT_OFFLINE")

@@ -62,7 +62,7 @@ class Address(NamedTuple):
             UnsafeAddress: if it has userinfo, or is plain http to another machine.
         """
         if not isinstance(text, str):
-            raise ConfigurationError(f"{setting} is {type(text).__name__}, not text.", _EXAMPLE, about=about)
+            raise ConfigurationError(f"{setting} is {type(text).__name__}, not a string.", _EXAMPLE, about=about)
         # Userinfo, queries and text that is not a URL are not shown.
         shown = "." if "@" in text or not _URL.match(text) else f": {excerpt(_QUERY.sub('?…', text, count=1))!r}"
         malformed = ConfigurationError(f"{setting} is not an address{shown}", _EXAMPLE, about=about)

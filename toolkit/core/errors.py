@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 _Choice = TypeVar("_Choice", bound=str)
 LONGEST_QUOTE: Final = 20  # characters; a text that is longer may be a misplaced secret
 _SLIP: Final = 4  # characters by which a misspelt name may be longer
-_TYPE_WORDS: Final = {"str": "text", "NoneType": "None", "function": "a function"}
+_TYPE_WORDS: Final = {"str": "a string", "NoneType": "None", "function": "a function"}
 
 
 def _safe(text: str) -> str:
@@ -218,7 +218,7 @@ def how_to_install(extra: str) -> str:
 
 
 def wrong_type(about: str, expected: str, value: object, next_step: str) -> ConfigurationError:
-    """Return the error for a value of a wrong type: "per_second must be a number, not text"."""
+    """Return the error for a value of a wrong type: "per_second must be a number, not a string"."""
     name = type(value).__name__
     return ConfigurationError(f"{about} must be {expected}, not {_TYPE_WORDS.get(name, name)}.", next_step, about=about)
 
@@ -234,7 +234,7 @@ def as_choice(value: object, choices: Iterable[_Choice], *, about: str) -> _Choi
         return names[names.index(value)]
     listed = f"Choose one of {', '.join(names)}."
     if not isinstance(value, str):
-        raise UnknownName(wrong_type(about, "a text", value, "").what, listed, about=about)
+        raise UnknownName(wrong_type(about, "a string", value, "").what, listed, about=about)
     likely = nearest(value[:LONGEST_QUOTE].casefold(), names)
     # Only what looks like a misspelt choice is shown: anything else may be a secret, even if it begins like one.
     quoted = f" {excerpt(value)!r}" if likely and len(value) < len(likely) + _SLIP else ""
@@ -244,7 +244,7 @@ def as_choice(value: object, choices: Iterable[_Choice], *, about: str) -> _Choi
 
 def as_text(value: object, *, about: str, example: str) -> str:
     """Return a text that is not empty."""
-    text = as_instance(value, str, about=about, example=example, expected="a text")
+    text = as_instance(value, str, about=about, example=example, expected="a string")
     if not text.strip():
         raise ConfigurationError(f"{about} is empty.", f"For example {about}={example}.", about=about)
     return text
@@ -254,7 +254,7 @@ def as_several(value: object, kind: Any, *, about: str, example: str) -> tuple[A
     """Return one text, or several as in a list, as a tuple; `kind` is the class of each."""
     is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
     values = tuple(cast("Iterable[Any]", value)) if is_list else (value,)
-    return tuple(as_instance(each, kind, about=about, example=example, expected="texts") for each in values)
+    return tuple(as_instance(each, kind, about=about, example=example, expected="strings") for each in values)
 
 
 def as_count(value: object, *, about: str, least: int = 0, most: float = _LARGEST) -> int:

@@ -230,7 +230,7 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
             is not quoted: it may be a misplaced secret.
     """
     if not isinstance(path, str | Path):
-        raise wrong_type(about or "the path", "a text or a Path", path, 'For example "folder/name".')
+        raise wrong_type(about or "the path", "a string or a Path", path, 'For example "folder/name".')
     with suppress(OSError, ValueError, RuntimeError):
         whole = Path(path).expanduser()
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):

@@ -189,7 +189,7 @@ def _named_project(text: str) -> Path:
 
 
 def _counts(file: Path, start: Path) -> bool:
-    """Check whose file marks a project: one above `start` may be ignored, with a warning; one in it is refused."""
+    """Check whose file marks a project. A stranger's is refused in `start`, and ignored with a warning above it."""
     is_in_start = file.parent == start
     is_strange = belongs_to_stranger(file, start) or belongs_to_stranger(file.parent, start)
     if not is_strange or (is_in_start and file.name != SETTINGS_FILE):

@@ -29,7 +29,7 @@ def progress(
     >>> for number in tk.progress(numbers, label="accounts"):
     ...     session.broker.get(f"/v1/accounts/{number}")
 
-    A bar of rich appears after half a second, and its last line stays, also when the loop is stopped or fails. It is
+    A bar of rich appears after half a second, and its last line stays, even when the loop is stopped or fails. It is
     silent while every call of the loop is replayed and with TOOLKIT_OFFLINE, so that a replayed notebook stays the
     same, and where nobody would see it, such as in a log.
 

@@ -110,7 +110,7 @@ class Problem(NamedTuple):
 
 
 def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: bool = False) -> Problem:
-    """Return the problem that an error means; visitors do not read what concerns the files of the machine's owner."""
+    """Return the problem that an error means. Visitors are not told about the files of the machine's owner."""
     if not isinstance(error, ToolkitError):  # its text may hold anything
         step = "Open a tk.Session in a cell to see the traceback."
         return Problem(f"Connecting failed: {type(error).__name__}.", step)

@@ -139,7 +139,7 @@ def _texts_in(value: Any, texts: list[str]) -> list[str]:
 
 
 class MaskedStream:
-    """Takes the place of `sys.stdout` or `sys.stderr`, and masks what is written there, also in pieces.
+    """Takes the place of `sys.stdout` or `sys.stderr`, and masks what is written there, even in pieces.
 
     A secret that is written in pieces is complete only when the last piece is written, and then the first ones are on
     the screen. So text that ends like a part of a secret waits for the next write, or for the end of the cell.

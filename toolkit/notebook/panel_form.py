@@ -126,7 +126,7 @@ class Form:
 
     @property
     def cassette(self) -> str | Path | None:
-        """The chosen cassette, or the name typed for a new one; None without either, and when live."""
+        """The chosen cassette, or the name typed for a new one; None if there is neither, or if the session is live."""
         chosen: str | Path | None = self._cassette.value
         if self.mode is not Mode.LIVE and chosen == NEW_CASSETTE:
             return str(self._name.value).strip().removesuffix(".yaml") or None

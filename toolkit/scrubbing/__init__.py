@@ -7,8 +7,8 @@
 2. More secrets are found. `finding` walks over the places of a message, such as headers, forms, JSON and settings (a
    new format of messages goes there). `vocabulary` says which names mean a credential: by their words or as a
    whole, in the tables of `names` (a new vendor's name and a new exception go there). `strength` grades a value: what a
-   machine made, also in the formats of providers' keys, which `formats` lists (a new format goes there), or what people
-   write. By both, `vocabulary` decides what a value under a name is: a credential to replace everywhere, in its place
+   machine made, including the formats of providers' keys in `formats` (a new format goes there), or what people write.
+   By both, `vocabulary` decides what a value under a name is: a credential to replace everywhere, in its place
    only, or none.
 3. Secrets are replaced. `scrubber` replaces what is known in a request and its response, makes addresses symbolic
    (`symbolic_addresses`), and applies the user's `rules`. The search in `known` writes each secret in every code once

@@ -274,7 +274,7 @@ def _zlib(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _zip(data: bytes, at: int) -> tuple[bytes, int]:
-    """Open an entry of a zip archive (APPNOTE.TXT section 4.3.7); one that is stored as it is stands there plainly."""
+    """Open a compressed entry of a zip archive (APPNOTE.TXT section 4.3.7); one that is stored as it is needs none."""
     if len(data) < at + _ENTRY.size:
         return b"", 0
     version, flags, method, name, extra = _ENTRY.unpack_from(data, at)

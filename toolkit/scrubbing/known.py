@@ -177,7 +177,7 @@ class KnownSecrets:
         if is_exceeded:
             warn(
                 f"{where} holds compressed or encoded data, too much to search all of it for secrets. Its text was "
-                "searched, also where it is decompressed; look at it before you pass it on."
+                "searched, including what is decompressed; look at it before you pass it on."
             )
 
     def is_in(self, data: bytes) -> bool:

@@ -55,7 +55,7 @@ class Needle(NamedTuple):
 
 
 def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
-    """Return the needles of a secret; of a private key also those of its base64 alone, and of each line of that.
+    """Return the needles of a secret; those of a private key include its base64 alone, and each line of that.
 
     Args:
         secret: the secret.
@@ -92,7 +92,7 @@ def _plain(plain: Needle, text: str, *, is_exact: bool) -> Iterator[Needle]:
     """Yield the secret itself, what is left of it when the escapes around it are undone, and other charsets."""
     written = [plain.literal, *without_escapes(plain.literal)]
     if not text.isascii():
-        # In Latin-1, also where an escape such as xe9 is a character rather than a byte; in UTF-16.
+        # In Latin-1, even where an escape such as xe9 is a character rather than a byte; in UTF-16.
         narrow = (each.encode("latin-1" if each < "\u0100" else "utf-8", "surrogatepass") for each in text)
         written += [b"".join(narrow), *(text.encode(wide, "surrogatepass") for wide in ("utf-16-le", "utf-16-be"))]
     is_exact = is_exact or not _is_unmistakable(text)

@@ -189,7 +189,7 @@ class Scrubber:
         return message, body
 
     def _change_for(self, *found: tuple[Any, bytes]) -> _Change:
-        """Return the replacement function for messages without a large body; most hold nothing to replace."""
+        """Return the cheapest function that replaces all that these messages hold; most hold no secret."""
         parts = []
         for message, body in found:
             parts.append((message.uri if isinstance(message, RecordedRequest) else message.reason).encode(*_CODEC))

@@ -25,7 +25,7 @@ _SPACE, _PLUS, _BACKSLASH, _APOSTROPHE = b" +\\'"
 
 
 class Hit(NamedTuple):
-    """A secret in a view; `length` is that of the text that was looked for, of which the longest is replaced."""
+    """A secret in a view. `length` is that of the text that was looked for: of several hits the longest is replaced."""
 
     secret: Secret
     length: int

@@ -11,7 +11,7 @@ from toolkit.core.addresses import is_loopback
 from toolkit.core.document import ADDRESS_NAMES, SYMBOLIC_ENDING, symbolic_address
 from toolkit.scrubbing.normal_form import spliced
 
-# Written in URLs, and escaped as in JSON and in queries, also several times.
+# Written in URLs, and escaped as in JSON and in queries, even several times.
 _SLASH: Final = rb"(?:\\{0,7}/|%(?:25){0,3}2[Ff]|\\{1,7}u002[Ff])"
 _COLON: Final = rb"(?::|%(?:25){0,3}3[Aa])"
 _PORT: Final = re.compile(_COLON + rb"([0-9]{1,5})")

@@ -155,7 +155,7 @@ def views_of(
 
 
 def _text_of(view: View) -> View:
-    """Return a view of what may be text: all of it, or its printable runs; without the zeros of UTF-16."""
+    """Return a view of what may be text: everything, or its printable runs. The zeros of UTF-16 are left out."""
     data = view.data
     if b"\0" in data and is_wide(data):
         without = View(escapes.undone(escapes.ZEROS, data), view, partial(_escape_segments, escapes.ZEROS, data))

@@ -206,7 +206,7 @@ def is_core_name(name: str, place: Place) -> bool:
 
 @lru_cache(maxsize=8192)
 def needs_strong_value(name: str, place: Place) -> bool:
-    """Check whether a weak value under the name of a credential stays as it is, also in a request.
+    """Check whether a weak value under the name of a credential stays as it is, even in a request.
 
     This applies to `key`, `session` and `code`. Under names such as `password` or `api_key` people type weak values,
     which are replaced in place.
@@ -249,7 +249,7 @@ _NO_VALUES: Final = frozenset(
 )
 _SENTENCE: Final = re.compile(r"\S+(?:\s+\S+){2}")
 _LABEL: Final = re.compile(r"\D+\s\D+|[*x•.]+|(?i:redacted|masked|filtered|removed|scrubbed)")
-# Words, also with numbers as in examples, and texts in other scripts.
+# Words, even with numbers as in examples, and texts in other scripts.
 _TEXTS: Final = re.compile(r"[^0-9]*|.*[^\x00-\x7f].*|(?:password|passwd|secret|token|key|test)[0-9]{1,4}", re.DOTALL)
 _STATE_OF_COOKIE: Final = re.compile(r"(?:[A-Za-z]{1,12}[_-]?){0,3}|[0-9]{1,4}|[a-z]{2}[-_][A-Z]{2}")
 

@@ -78,7 +78,7 @@ def pages(
         ServiceError: in the loop, if a page has an error status or cannot be decoded, or if a page that was read names
             itself or an earlier one as the next.
         Unreachable: in the loop, if the service cannot be reached.
-        UnsafeAddress: in the loop, if the next page is at another origin than the first.
+        UnsafeAddress: in the loop, if the next page is not at the origin of the first.
     """
     if not isinstance(client, classes("Client", "AsyncClient")):
         raise wrong_type("client", "a client of httpx", client, "Pass an interface of a session: session.broker.")

@@ -228,7 +228,7 @@ def _outcome(request: httpx.Request) -> Flow[Any]:
 
 
 def _grant_in_turn(call: Call, authorizer: Authorizer, clock: Clock, pace: Pace) -> Flow[Grant]:
-    """Return credentials that are good at the instant at which it is the call's turn; the call starts then.
+    """Wait for the call's turn, start the call, and return credentials that are valid at that instant.
 
     The turn comes last: calls that wait for a token together must not be sent together.
     """

@@ -333,7 +333,7 @@ class Session(BaseSession[httpx.Client]):
         return self._with_source(answer.table())
 
     def close(self) -> None:
-        """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
+        """Close the connections and finish the recording, even if a connection cannot be closed."""
         Session.__exit__(self, None)  # not that of a subclass, which may call this
 
     def __enter__(self) -> Self:
@@ -361,7 +361,7 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
         return self._with_source(answer.table())
 
     async def close(self) -> None:
-        """Close the connections and finish the recording, which ends also if a connection cannot be closed."""
+        """Close the connections and finish the recording, even if a connection cannot be closed."""
         await AsyncSession.__aexit__(self, None)
 
     async def __aenter__(self) -> Self:

@@ -157,7 +157,7 @@ def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> d
 
 
 def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> tuple[dict[str, Any], list[str]]:
-    """Return a notebook as it is given away, still without outputs; and what was replaced where, in words.
+    """Return a notebook as it is given away, still without outputs, and lines that say what was replaced where.
 
     Metadata about the machine, its programs and people are left out.
     """

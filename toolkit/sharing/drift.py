@@ -79,7 +79,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     Each distinct request is sent once, in the order of the recording, with the session's credentials, retries and
     rate, and is compared with its first recording as `compare_cassettes` does. Nothing is recorded.
 
-    Not sent are calls of other methods, of another environment, to other addresses than those of the session, and
+    Not sent are calls of other methods, of another environment, to addresses that are not the session's, and
     those with a placeholder or pseudonym in them; `not_repeated` lists them.
 
     Args:

@@ -165,7 +165,7 @@ class Plan:
         return KeyedRows(table.add_column(0, key_column_beside(table.column_names), repeated), keys)
 
     def _clean(self, answer: httpx.Response) -> Any:
-        """Return an answer with placeholders for secrets; a response says more than its body, so most stay."""
+        """Return an answer as it is, or, if its body has secrets, only the body with placeholders."""
         body = without_credentials(self.known.scrub(answer.content))
         return answer if body == answer.content else body
 

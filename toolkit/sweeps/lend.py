@@ -218,7 +218,7 @@ class Lender:
                     self._wake.set()
 
     def fields(self) -> dict[str, Any]:
-        """Return what to publish at this moment; each has the next edition."""
+        """Return what to publish at this moment, with the next edition number."""
         with self._lock:
             self._edition += 1
             token, published = self._token, Published(self._edition, self._number, problem=self._problem)

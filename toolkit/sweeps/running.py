@@ -217,7 +217,7 @@ class Run:
             )
 
     def _end(self) -> None:
-        """Let the writer write what it has, also after an interrupt or an error."""
+        """Let the writer write what it has, even after an interrupt or an error."""
         self._stopped.set()
         while self._writing.is_alive() and not self._hand_over(None):
             time.sleep(_FULL_PAUSE)

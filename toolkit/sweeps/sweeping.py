@@ -267,7 +267,7 @@ class Job:
         if run.source.done and not result.answered:
             warn(
                 f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
-                ".retry() of the result requests them, also with another path; resume=False starts again."
+                ".retry() of the result requests them, even with a different path; resume=False starts again."
             )
         return result
 

@@ -92,7 +92,7 @@ def make_context(verify: Verify, *, platform: str = sys.platform) -> ssl.SSLCont
 
 
 def refusal(error: BaseException, verify: Verify | None = None) -> Refusal | None:
-    """Return what an error says about a certificate, or None if it is about something else; `verify` if it is known."""
+    """Return what an error says about a certificate, or None. `verify` is the setting of the session, if known."""
     for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             for codes, what, advice in _REFUSALS:

@@ -205,7 +205,7 @@ def _text_at(body: Any, path: str) -> tuple[bool, str]:
 def _page(
     response: httpx.Response, place: str, *, target: str = "", parameter: tuple[str, str] | None = None
 ) -> NextPage:
-    """Return the next page that is named at a place, also if its URL is malformed or too long."""
+    """Return the next page that is named at a place, even if its URL is malformed or too long."""
     try:
         asked = url_of(response)
         url = asked.copy_set_param(*parameter) if parameter else asked.join(target).copy_with(fragment=None)

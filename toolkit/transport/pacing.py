@@ -73,7 +73,7 @@ class Pace:
             return self._last
 
     def seconds_left(self, turn: float, now: float) -> float:
-        """Return in how many seconds a call is due; 0 if it may be sent now, which it then must be."""
+        """Return in how many seconds a call is due. After 0, the caller has to send it now."""
         with self._lock:
             rate, left = self.per_second, turn + self._late - now
             if rate is None or abs(left) <= _EXACT:

@@ -139,7 +139,7 @@ def _changed_files(folder: Path, since: str) -> set[Path]:
 
 def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments]
-    # The variables that git sets for its hooks would name another repository than that of the notebooks.
+    # The variables that git sets for its hooks would name a different repository from that of the notebooks.
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         process = subprocess.run(command, env=variables | {"LC_ALL": "C"}, capture_output=True, check=True)  # noqa: S603

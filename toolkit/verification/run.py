@@ -244,7 +244,7 @@ class _Verification:
             await manager.cleanup_resources()
 
     def _variables(self, folder: Path) -> dict[str, str]:
-        """Return all environment variables of a kernel; other folders of programs follow from the home folder."""
+        """Return all environment variables of a kernel. Programs find their other folders below the home folder."""
         # Absolute, because the kernel has another working directory.
         paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]  # noqa: PTH100
         return {

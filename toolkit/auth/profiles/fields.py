@@ -93,7 +93,7 @@ class ProfileFields:
         return self.intended_kind()
 
     def intended_kind(self, wanted: CredentialKind | None = None) -> CredentialKind:
-        """Return the wanted kind, or the one that the fields belong to; some may still be missing, all must fit."""
+        """Return the wanted kind, or the one that the fields belong to. Some may be missing, but all must fit it."""
         kinds = kinds_of(self.environment)
         if wanted not in (None, *kinds):
             uses = f"A {self.environment.rules.holder} uses a {' or a '.join(kinds)}."
@@ -155,7 +155,7 @@ class ProfileFields:
 
 
 def decompose(credentials: Credentials) -> dict[str, Secret]:
-    """Return the fields of credentials, which make equal credentials again; a private key as PKCS#8 PEM.
+    """Return the fields from which equal credentials can be made; a private key is written as PKCS#8 PEM.
 
     Options that are not set are left out, and so is a passphrase, which is not needed any more.
     """

@@ -119,7 +119,7 @@ class SavedProfile:
         return f"save the credentials again with `{command}`"
 
     def _table(self) -> dict[str, Any]:
-        """Return the content of the file; with two members that fit if it is sealed."""
+        """Return the content of the file. If it is sealed, it has two members: the kind and the sealed text."""
         where, next_step = shown(self.file), f"Fix or remove it, or {self._save_again}."
         table = parse_toml(read_text(self.file, where, next_step), where, next_step)
         is_sealed = isinstance(table.get("sealed"), str) and table.get("kind") in list(CredentialKind)

@@ -107,7 +107,7 @@ class ListedProfile:
 
 
 def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[ProfileFields | SavedProfile]:
-    """Yield every profile, place by place, which is read when its turn comes; a malformed one raises when used."""
+    """Yield every profile. Each place is read when its turn comes; a malformed profile raises an error when used."""
     yield from fields_in_variables(os.environ if environ is None else environ, "environment variables", Path())
     yield from fields_in_dotenv(settings.project)
     yield from saved_profiles()
@@ -170,7 +170,7 @@ def load_credentials(
     Raises:
         ConfigurationError: if no profile matches, or it is incomplete or malformed, or the keyring does not open it.
         CredentialsMismatch: if a variable or file has a field that the environment does not take.
-        UnsafeAddress: if a saved profile was saved for other destinations than the settings now have. (Credentials
+        UnsafeAddress: if a saved profile was saved for destinations that differ from the settings. (Credentials
             from variables are checked before each session's first live call.)
     """
     settings = _settings(settings, environ)

@@ -156,7 +156,7 @@ def read_token_response(
         kind = excerpt(scrub(headers.get("content-type", "no content type")), 60)
         what = f"The token endpoint answered {status} without a JSON object ({kind}, {len(body)} bytes)."
         raise TokenResponseInvalid(what, "Check the auth address: this may be a login page or a proxy.")
-    # Even if the reply is refused: its tokens may be good, also those that the document does not name.
+    # Even if the reply is refused: its tokens may be good, including those that the document does not name.
     texts = [(name.upper(), fields.get(name)) for name in _TOKENS]
     REGISTER.add_all((name, Secret(text)) for name, text in texts if isinstance(text, str))
     access_token, token_type, seconds = fields.get("access_token"), fields.get("token_type"), _seconds(fields)

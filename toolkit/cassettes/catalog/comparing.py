@@ -99,7 +99,7 @@ def _changes_of_bodies(
 
 
 def _shape_of(response: RecordedResponse) -> Shape:
-    """Return the shape of a body that is JSON, all items of an array together; an empty one for another body."""
+    """Return the shape of a JSON body, in which all items of an array count as one; it is empty for any other body."""
     shape: Shape = {}
     try:
         content = json.loads(decompress_body(response.headers, response.body))

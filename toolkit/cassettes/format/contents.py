@@ -164,7 +164,7 @@ class Contents:
         return item if item.endswith(b"\n") else item + b"\n"
 
     def appendable(self) -> bytes:
-        """Return the bytes that the next item can follow; none without items, since vcrpy needs at least one."""
+        """Return the bytes to append the next item to; b"" without items, because vcrpy needs at least one."""
         return b"".join((HEADER, *map(self.item, range(len(self))))) if len(self) else b""
 
     @property

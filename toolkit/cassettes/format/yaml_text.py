@@ -84,7 +84,7 @@ def _on_one_line(text: str) -> str:
     if _PRINTABLE.fullmatch(text):
         return "'" + text.replace("'", "''") + "'"
     escaped = json.dumps(text, ensure_ascii=False).replace("\x7f", r"\x7f")
-    return escaped.encode("ascii", "backslashreplace").decode()  # as YAML writes characters, also beyond 16 bits
+    return escaped.encode("ascii", "backslashreplace").decode()  # as YAML writes characters, even beyond 16 bits
 
 
 def _block(text: str, margin: str) -> str:

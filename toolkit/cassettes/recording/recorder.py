@@ -218,7 +218,7 @@ def _finish_later(recorder: Recorder) -> None:
 
 
 def finish_now(part: Path | None = None) -> None:
-    """Finish what this process still records to a part, because it is opened again; by default to all parts.
+    """Finish the recordings of this process to a part that is about to be opened again; by default those to all parts.
 
     An error is only a warning: nobody could catch it, and others must be finished too.
     """

@@ -183,7 +183,7 @@ class Index:
             self._as_written[request.method, request.uri] = group
 
     def find(self, identity: Identity, request: RecordedRequest) -> list[int]:
-        """Return the numbers of the recordings that answer a request, for the player to shorten; it may be empty."""
+        """Return the numbers of the recordings that answer a request, or none, in a list that the player shortens."""
         group = self._as_written.get((request.method, request.uri))
         if group is None:
             group = self._by_head.get(self._matcher.head_key(request))

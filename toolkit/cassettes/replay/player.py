@@ -230,7 +230,7 @@ def note_played(folder: Path, cassette: Path, number: int | None) -> None:
     line = json.dumps([os.path.realpath(cassette), number]).encode("ascii") + b"\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # The name is made for each line, because a forked process has another id than its parent.
+        # The name is made for each line, because a forked process's id is not its parent's.
         file = open_plain(folder / f"{os.getpid()}{_SUFFIX}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         with os.fdopen(file, "ab", buffering=0) as stream:
             stream.write(line)

@@ -1,4 +1,4 @@
-"""Names with values in text of any format: JSON, also within JSON, queries, settings, XML, and code that shows these.
+"""Names with values in text of any format: JSON, even within JSON, queries, settings, XML, and code that shows these.
 
 The distinct names are collected first. Only where the name of a credential is among them are values read, so that
 text without one costs a single pass. A text is read in slices, since a regular expression blocks all other threads.
@@ -22,7 +22,7 @@ from toolkit.scrubbing.vocabulary import Place, credential_kind, may_hold_severa
 
 _OVERLAP: Final = 420  # characters before a slice, which hold the name that belongs to a sign at its start
 _SIGN_BACKWARDS: Final = r"[:=]\s{0,200}+(?:\](?=[\"']))?"
-# In reversed text: the sign after a name, and the name in quotes or as a plain word, also in settings["api_key"] = ...,
+# In reversed text: the sign after a name, and the name in quotes or as a plain word, as in settings["api_key"] = ...,
 # with the sign of a query before it.
 _NAME_BACKWARDS: Final = _SIGN_BACKWARDS + r"((?:[\"']\\{0,8}+[^\"'\\\n]{1,200}+[\"']|[\])]?[\w.\-$]{1,200}+\\?)[?&#]?)"
 # A text with more names than these has data as names, and the rest is judged by their last word only.
@@ -50,7 +50,7 @@ _DIGITS: Final = r"[0-9]{2,40}+(?![\w.])"
 _ESCAPE: Final = r"\\++([\"'/\\nrt])"
 _BREAKS: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _LONGEST_BARE: Final = 512  # characters; in a longer value no fields are read
-# Of an object or a list: a sign, a text, also with escaped quotes, or anything else.
+# Of an object or a list: a sign, a string, even with escaped quotes, or anything else.
 _PIECE: Final = (
     r"([{}\[\],:])|(\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|\\{1,15}+\"(?:[^\"\\]++|\\++(?!\"))*+\\{1,15}+\""
     r"|'[^'\\\n]*+')|[^\s{}\[\],:\"'\\]++|['\\]"
@@ -70,7 +70,7 @@ class Notation(Enum):
 
 
 class Written(NamedTuple):
-    """A value, decoded, and where and how it is written; a member of an object under the name is not `is_named`."""
+    """A decoded value, where and how it is written. `is_named` is False for a member of an object that has the name."""
 
     value: str
     start: int

@@ -122,7 +122,7 @@ class Finder(Walker):
         return [(kind, Secret(text)) for text, kind in texts.items()], short
 
     def form(self, text: str, place: Place, *, plus: Callable[[str], str] = quote_plus) -> str:
-        """Return a form or query with credentials replaced; a token request has an authorization code."""
+        """Return a form or query with credentials replaced, including the authorization `code` of a token request."""
         before, self._has_code = self._has_code, self._has_code or "grant_type=" in text
         changed = super().form(text, place, plus=plus)
         self._has_code = before
@@ -164,7 +164,7 @@ class Finder(Walker):
         return self._whole.get(value) or self._placeholder("HEADER", value)
 
     def text(self, text: str) -> str:
-        """Return a text with placeholders for its credentials; note those in texts that it has in it with escapes."""
+        """Return a text with placeholders for its credentials, and note those in escaped texts within it."""
         if len(text) < _SHORTEST_FIELD or (len(text) < SHORTEST_SHAPED and text.isalnum()):
             return text
         is_markup = text.lstrip("\ufeff \t\r\n")[:1] == "<"

@@ -39,7 +39,7 @@ class Rules:
     r"""Rules for what to replace in recordings besides credentials. The live caller still sees everything.
 
     A value of eight characters or more that a rule finds is replaced wherever it occurs, in any form. A shorter value
-    is replaced only where the rule finds it; if it has a stand-in, also where it is a whole part of a URL.
+    is replaced only where the rule finds it and, if it has a stand-in, where it is a whole part of a URL.
 
     Attributes:
         names: names of fields and headers, in any case, with or without hyphens and underscores. Their values become

@@ -58,7 +58,7 @@ class AllowList:
 
 def _problem_of(entry: Any) -> str:
     if not isinstance(entry, Mapping) or not all(isinstance(value, str) for value in entry.values()):
-        return "is not a table of texts"
+        return "is not a table of strings"
     if unknown := entry.keys() - _KEYS:
         return f"has the key {excerpt(str(min(unknown)))}"
     if not entry.get("reason", "").strip():

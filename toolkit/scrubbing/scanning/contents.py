@@ -66,7 +66,7 @@ _OPENED: Final = (*compression.MAGICS, b"BZh", b"\xfd7zXZ\0", b"\x89PNG", b"%PDF
 
 
 class TextPlace(NamedTuple):
-    """Line, cell and part of a text, as a finding has them; the line is 0 if the lines of the text itself count."""
+    """Line, cell and part of a text, as a finding has them; the line is 0 if lines are counted in the text itself."""
 
     line: int
     cell: int | None = None
@@ -84,7 +84,7 @@ FileText = tuple[str | bytes, Callable[[int], TextPlace]]
 
 
 class Opener:
-    """Opens one file, whose size decides how many bytes may come out; `notes` says what could not be opened."""
+    """Opens one file. Its size limits how many bytes may be decompressed; `notes` says what could not be opened."""
 
     def __init__(self, size: int) -> None:
         self._left = _ALLOWANCE + _MULTIPLE * size
@@ -221,7 +221,7 @@ def _place(base: TextPlace, first: int, line: int) -> TextPlace:
 
 
 def _base64_in(text: str) -> Iterator[tuple[int, int, bytes]]:
-    """Yield where base64 starts and ends that is long, or holds text or something that can be opened; and the bytes."""
+    """Yield start, end and bytes of base64 that holds text or can be opened; of other long base64, no bytes."""
     end = 0
     for match in _RUN.finditer(text.encode("ascii", "replace").translate(_IS_DIGIT)):
         if match.start() >= end:

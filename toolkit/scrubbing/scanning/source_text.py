@@ -163,7 +163,7 @@ def _logins(text: str) -> Iterator[_Hit]:
 
 
 def _beside_names(text: str) -> Iterator[_Hit]:
-    """Yield the strong values after names of credentials, also as arguments of functions with such names."""
+    """Yield the strong values after names of credentials, including arguments of functions with such names."""
     shadow = text.encode("ascii", "replace").lower()
     for word in _WORDS:
         pattern = (word + _AFTER_WORD).encode()

@@ -202,7 +202,7 @@ class Playing:
 
 
 def mode_in_force(option: str | None, marked: str | None, *, has_recording: bool) -> str:
-    """Return the mode to open a cassette with; None is replay, and a marked `none` holds against the command line.
+    """Return the mode to open a cassette with. None means replay, and a marker with `none` beats the command line.
 
     A new recording has the mode `all`, which records beside the old file and replaces it at the end. So `once` is
     `all` without a recording, and `none` with one.

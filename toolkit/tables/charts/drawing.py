@@ -57,7 +57,7 @@ def balances(
         amount: column of the balances; by default the first of equity, balance, portfolio_value and cash.
         currency: column of the currencies, or the one currency of all amounts, such as "USD"; by default the column
             currency, currency_code or iso_currency_code, beside `amount` if that is a name with dots.
-        source: the session that the table came from, or a text; by default what `attrs["source"]` says, which tables
+        source: the session that the table came from, or a string; by default what `attrs["source"]` says, which tables
             of sessions have, and those that `tabulate` makes of their responses.
 
     Raises:
@@ -148,7 +148,7 @@ def token_timeline(
         session: the session that used the tokens; not needed with both tables.
         tokens: a table such as `session.tokens()`.
         calls: a table such as `session.calls()`.
-        source: the session that the tables came from, or a text; by default what a session wrote to `attrs["source"]`.
+        source: the session of the tables, or a string; by default what a session wrote to `attrs["source"]`.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
@@ -199,7 +199,7 @@ def call_latencies(session: Any = None, *, calls: pd.DataFrame | None = None, so
     Args:
         session: the session that made the calls; not needed with `calls`.
         calls: a table such as `session.calls()`.
-        source: the session that the table came from, or a text; by default what a session wrote to `attrs["source"]`.
+        source: the session that the table came from, or a string; by default what a session wrote to `attrs["source"]`.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.

@@ -174,7 +174,7 @@ def source_of(source: Any, *tables: pd.DataFrame) -> str:
     if hasattr(source, "calls"):
         return source_of(None, source.calls())
     if source is not None and not isinstance(source, str):
-        raise wrong_type("source", "a session or a text", source, "Leave it out for what the table says.")
+        raise wrong_type("source", "a session or a string", source, "Leave it out for what the table says.")
     notes = (str(table.attrs["source"]) for table in tables if "source" in table.attrs)
     return excerpt(source or next(notes, "source not known: drawn from a table"), 120)
 

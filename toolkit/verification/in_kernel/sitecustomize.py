@@ -1,7 +1,7 @@
 # ruff: noqa: INP001 - a script, not part of a package
 """Refuse the network in the Python process of a kernel that verifies a notebook, before its first line runs.
 
-PYTHONPATH leads here: Python imports the first `sitecustomize` that it finds, also in the processes that it starts. An
+PYTHONPATH leads here: Python imports the first `sitecustomize` that it finds, as do processes that it starts. An
 audit hook, which cannot be removed, refuses network sockets; those in the file system are allowed, because the kernel
 has its channels there. This is for honest code that forgot to replay; it is not a sandbox.
 """
