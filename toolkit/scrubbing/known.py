@@ -224,8 +224,8 @@ class KnownSecrets:
         named = self._named if with_named and self._named else None
         if not searchers and named is None:
             return
-        deepest = DEEPEST if searchers else 0
-        for view in views_of(data, budget or DecodingBudget(len(data)), deepest=deepest):
+        deepest, shortest = DEEPEST if searchers else 0, min((each.shortest for each in searchers), default=0)
+        for view in views_of(data, budget or DecodingBudget(len(data)), deepest=deepest, shortest=shortest):
             for searcher in searchers:
                 for hit in searcher.hits_in(view):
                     yield view, hit

@@ -43,10 +43,12 @@ class Searcher:
 
     Attributes:
         secrets: the secrets, in the order in which they were added.
+        shortest: characters of the shortest of them.
     """
 
     def __init__(self, *, in_codes: bool = True) -> None:
         self.secrets: dict[Secret, None] = {}
+        self.shortest = sys.maxsize
         self._in_codes = in_codes
         # By window: the needles that have it, with its position in each.
         self._owners: dict[int, tuple[tuple[Needle, int], ...]] = {}
@@ -60,6 +62,7 @@ class Searcher:
         if secret in self.secrets or len(secret.reveal()) < SHORTEST_SECRET:
             return
         self.secrets[secret] = None
+        self.shortest = min(self.shortest, len(secret.reveal()))
         for needle in needles_of(secret, in_codes=self._in_codes):
             if len(needle.normal) < _EXTENT:
                 self._without_windows.append(needle)

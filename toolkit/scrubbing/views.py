@@ -35,16 +35,14 @@ _SMALL: Final = 1 << 16  # bytes; of a larger text, codes are sought only before
 _BETWEEN: Final = b"\n\xff\n"  # parts of a view
 _PRINTABLE: Final = flags_of(bytes({*range(128)} - {*CONTROLS}))
 _PRINTABLE_RUN: Final = re.compile(rb"\x01{11,}+")
-_SHORTEST: Final = 16  # characters of a run that is decoded
+_SHORTEST: Final = 16  # characters of a run that is decoded if the secrets are as short
 _LONG: Final = 48  # characters of a run that is decoded whatever it holds
 _LINE: Final = 40  # characters of the shortest line that goes on in the next
 _HEAD: Final = 32  # characters that tell whether a run is worth decoding
 _DIGITS: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
-_RUN: Final = re.compile(b"\1" * _SHORTEST + b"\1*+")
 _MORE_LINES: Final = re.compile(rb"(?:(?:\r?\n[ \t]{0,60}+){1,2}+[A-Za-z0-9+/_-]++)*+")
 _PADDING: Final = re.compile(rb"={0,2}")
 _NO_DIGITS: Final = b"= \t\r\n"
-_SEGMENT: Final = re.compile(rb"[^/]{%d,}+" % _SHORTEST)
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
@@ -122,13 +120,16 @@ class View:
         return (segment.start, segment.end) if within < 0 else (segment.end + within, segment.end + within + 1)
 
 
-def views_of(data: bytes, budget: DecodingBudget, *, deepest: int = DEEPEST) -> Iterator[View]:
+def views_of(
+    data: bytes, budget: DecodingBudget, *, deepest: int = DEEPEST, shortest: int = _SHORTEST
+) -> Iterator[View]:
     """Yield the views of a text, those with fewer codes and formats around them first.
 
     Args:
         data: the text.
         budget: bounds the work; the text itself is always the first view.
         deepest: codes and formats within each other.
+        shortest: characters of the shortest secret; a run of fewer digits is not long enough for it.
 
     Raises:
         SecretLeak: if something in it grows out of all proportion.
@@ -147,7 +148,7 @@ def views_of(data: bytes, budget: DecodingBudget, *, deepest: int = DEEPEST) -> 
             if len(text.data) > _SMALL:
                 levels = [text, levels[-1]]
             for level in dict.fromkeys(levels):
-                waiting += _decoded(level, budget, seen)
+                waiting += _decoded(level, budget, seen, shortest)
             for level in (view, *levels[1:][-1:]):
                 if not is_text(level.data):
                     waiting += _opened(level, budget)
@@ -229,10 +230,10 @@ def _opened(view: View, budget: DecodingBudget) -> Iterator[View]:
         yield View(member.data, view, partial(list, (segment,)), member.name)
 
 
-def _decoded(view: View, budget: DecodingBudget, seen: set[bytes]) -> Iterator[View]:
+def _decoded(view: View, budget: DecodingBudget, seen: set[bytes], shortest: int) -> Iterator[View]:
     """Yield the runs of codes that are worth decoding: texts together, and other bytes together, in each code."""
     found: dict[tuple[str, bool], tuple[list[bytes], list[tuple[int, int]]]] = {}
-    for start, end, code in _runs(view.data):
+    for start, end, code in _runs(view.data, min(max(shortest, _SHORTEST), _LONG)):
         run = view.data[start:end]
         if run in seen:
             continue
@@ -248,13 +249,14 @@ def _decoded(view: View, budget: DecodingBudget, seen: set[bytes]) -> Iterator[V
         yield _joined(view, parts, spans, name)
 
 
-def _runs(data: bytes) -> Iterator[tuple[int, int, str]]:
+def _runs(data: bytes, least: int) -> Iterator[tuple[int, int, str]]:
     """Yield span and code of each run of digits of base64 that is worth decoding, with the lines that go on after it.
 
-    A run with slashes may also be a path: then its segments in a code are runs of their own.
+    It has at least so many characters. A run with slashes may also be a path: then its segments in a code are runs of
+    their own.
     """
     done = 0
-    for match in _RUN.finditer(data.translate(_DIGITS)):
+    for match in _run_of(least).finditer(data.translate(_DIGITS)):
         start, end = match.span()
         if start < done:
             continue
@@ -266,10 +268,15 @@ def _runs(data: bytes) -> Iterator[tuple[int, int, str]]:
         if code or end - start >= _LONG:
             yield start, _PADDING.match(data, end).end(), code or "base64"  # type: ignore[union-attr]
         if not code and b"/" in head:
-            for segment in _SEGMENT.finditer(data, start, end):
+            for segment in re.compile(b"[^/]{%d,}+" % least).finditer(data, start, end):
                 code = _code_of(segment[0][:_HEAD])
                 if code:
                     yield *segment.span(), code
+
+
+@lru_cache
+def _run_of(least: int) -> re.Pattern[bytes]:
+    return re.compile(b"\1" * least + b"\1*+")
 
 
 @lru_cache(maxsize=4096)  # a message is searched twice, and messages have the same paths again and again
