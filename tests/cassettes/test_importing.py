@@ -116,10 +116,9 @@ PLACES = {
             "encoding": "base64",
         }
     ),
-    "comment": lambda secret: entry(comment=secret, pageref=secret, serverIPAddress=secret),
+    "comment": lambda secret: entry(comment=secret, pageref=secret, serverIPAddress=secret),  # nothing names it a secret
     "header of no name": lambda secret: entry(headers={"bad name": secret, ":path": f"/?access_token={secret}"}),
 }
-NOWHERE_ELSE = "comment"  # nothing says that it is a secret
 
 
 @given(
@@ -131,7 +130,7 @@ def test_no_secret_survives(tmp_path_factory, place, other, form):
     """No secret of any place in a HAR file is in the cassette or the report, nor where it is echoed as text."""
     folder = tmp_path_factory.mktemp("import")
     secrets = [canaries.new(), canaries.new()]
-    echoes = [canaries.FORMS[form](secret) for secret in secrets if NOWHERE_ELSE not in (place, other)]
+    echoes = [canaries.FORMS[form](secret) for secret in secrets if "comment" not in (place, other)]
     echo = entry("https://api.example.com/v1/echo", content={"text": json.dumps({"said": echoes})})
     (folder / "a.har").write_text(har(echo, PLACES[place](secrets[0]), PLACES[other](secrets[1])), encoding="utf-8")
     report = tk.import_cassette(folder / "a.har", folder / "b.yaml", settings=bare_settings(folder))
@@ -150,7 +149,7 @@ def test_secret_of_an_entry_that_is_left_out(imported):
     blocked = entry(headers={"Authorization": f"Bearer {secrets[0]}"}, status=0)
     elsewhere = entry("https://login.example.com/", cookies={"sid": secrets[1]})
     report = imported(har(said, blocked, elsewhere), only="api.example.com")
-    assert (report.imported, report.not_chosen) == (1, 1)
+    assert (report.imported, report.not_chosen, report.lines()[2]) == (1, 1, "1 not chosen.")
     canaries.assert_absent(report.path, secrets)
 
 
@@ -222,6 +221,7 @@ def test_cassette_of_vcrpy(tmp_path, is_json):
     response = httpx.Client(transport=cassette.transport()).post("https://h/a")
     assert (response.status_code, response.json()["ok"]) == (201, True)
     assert cassette.recorded_at.isoformat() == "2026-05-12T09:30:00+00:00"
+    assert cassette.source.startswith("replayed, recorded 12 May 2026")
     with vcr.use_cassette(str(report.path), record_mode="none", match_on=["method", "uri"]):
         assert httpx.post("https://h/a").json() == response.json()
 

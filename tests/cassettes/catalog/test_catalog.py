@@ -95,7 +95,7 @@ def test_check_finds_what_is_wrong(write, folder, own, interaction):
     clock = ManualClock(datetime(2026, 5, 13, tzinfo=UTC))
     token = secrets.token_urlsafe(30)
     write("clean.yaml", interaction())
-    torn = write("torn.yaml", interaction(), tail=b"- request:\n    method: GET\n")
+    write("torn.yaml", interaction(), tail=b"- request:\n    method: GET\n")
     (folder / "corrupt.yaml").write_bytes(MARKER + b"interactions: 5\n")
     (folder / "empty.yaml").touch()
     write_vcrpy(folder / "leak.yaml", headers={"Authorization": [f"Bearer {token}"]})
@@ -109,7 +109,6 @@ def test_check_finds_what_is_wrong(write, folder, own, interaction):
     assert "secret" in kinds_of(by_file["leak"])
     assert token not in table.to_csv()
     assert {file: file.read_bytes() for file in folder.iterdir()} == before
-    assert torn.read_bytes().endswith(b"method: GET\n")
 
 
 def test_check_of_what_nothing_plays(write, own, interaction, authorization, tmp_path, monkeypatch):
@@ -259,8 +258,8 @@ BAD = "a text where a mapping belongs"
 @pytest.fixture
 def file(tmp_path):
     items = [
-        ("empty", "{}", 200),
         ("bad", BAD, 200),
+        ("empty", "{}", 200),
         ("status", "{string: x}", "hello"),
         ("good", "{string: fine}", 200),
     ]
@@ -307,7 +306,7 @@ def test_catalog(file):
     (file.parent / "LICENCE").write_text("Free to use.")
     (file.parent / "empty").touch()
     assert tk.list_cassettes(file.parent, settings=Settings())["interactions"].tolist() == [4]
-    assert checked(file) == [("corrupt", 2), ("corrupt", 3)]
+    assert checked(file) == [("corrupt", 1), ("corrupt", 3)]
     assert tk.check_cassettes(file, settings=Settings())["line"].notna().all()
 
 
@@ -315,9 +314,10 @@ def test_show(file):
     """`toolkit cassettes show` goes on after an interaction that cannot be read, and says why it cannot."""
     shown = CliRunner().invoke(app, ["show", str(file), "--json"])
     rows = json.loads(shown.output)
-    assert [row["uri"].rpartition("/")[2] for row in rows] == ["empty", "bad", "status", "good"]
-    assert [bool(row["problem"]) for row in rows] == [False, True, True, False]
-    shown = CliRunner().invoke(app, ["show", str(file), "2"])
+    assert [row["uri"].rpartition("/")[2] for row in rows] == ["bad", "empty", "status", "good"]
+    assert [bool(row["problem"]) for row in rows] == [True, False, True, False]
+    assert not rows[3]["is_token_request"]
+    shown = CliRunner().invoke(app, ["show", str(file), "1"])
     assert (shown.exit_code, "has no content" in shown.output) == (0, True)
     assert CliRunner().invoke(app, ["show", str(file)]).exit_code == 0
 
