@@ -41,7 +41,7 @@ class Cassette:
             `all` records everything again and replaces the file when the recording ends well.
         match_on: vcrpy's names of the parts of a request that must be equal. By default our own recordings
             match on environment, profile, method, URI and body; foreign recordings as vcrpy does.
-        secrets: one or several further texts that must not be recorded in any form.
+        secrets: one or several further strings that must not be recorded in any form.
         strict: for tests. Each recording plays once, instead of the last of several repeating, and close(),
             or the end of a `with`, raises CassetteError if some were not played.
         rules: what to keep out of the file besides credentials.

@@ -124,7 +124,7 @@ def import_cassette(
         name: name of the new cassette in the project's cassettes folder, or its path.
         environment: the environment that was called. A session replays the cassette without naming it again.
         only: hosts, or hosts and paths, of the requests to import: "api.example.com", "*.example.com/v1/*".
-        secrets: one or several further texts that must not be in the cassette in any form.
+        secrets: one or several further strings that must not be in the cassette in any form.
         rules: what to keep out of the cassette besides credentials and what the project's rules name.
         replace: True to replace a cassette that exists.
         settings: by default those of the project.

@@ -119,7 +119,7 @@ def publish(
         replace: replace an earlier publication.
         parameters: values by name, which a cell behind the one with the tag `parameters` sets, as papermill does.
         code: False to leave the code out of a page.
-        secrets: one or several further texts that must not be in the copy in any form.
+        secrets: one or several further strings that must not be in the copy in any form.
         timeout: seconds for each cell.
         watch: called with each step in words.
 
