@@ -30,12 +30,14 @@ def test_end_of_a_token(http, service, clock):
     assert 'error="invalid_token"' in refused.headers["www-authenticate"]
 
 
-def form_mistakes(service):
-    """Return token requests with one mistake: changes of the form, further headers, status, error code."""
+def test_form_mistakes(http, service, clock):
+    """Each mistake has the status and error code of RFC 6749 section 5.2, and no response is cached."""
+    url = url_of(service, "auth") + TOKEN_PATH
     client = service.credentials["broker-secret"]
+    valid = token_form(service, client, clock)
     in_header = {"Authorization": "Basic " + base64.b64encode(b"a:b").decode()}
     pair = {"SVC-API-KEY-ID": "a", "SVC-API-SECRET-KEY": "b"}
-    return {
+    mistakes = {  # changes of the form, further headers, status, error code
         "secret in a header": ({"client_secret": None}, in_header, 401, "invalid_client"),
         "secret in a header too": ({}, in_header, 400, "invalid_request"),
         "key pair": ({"client_secret": None}, pair, 401, "invalid_client"),
@@ -52,13 +54,7 @@ def form_mistakes(service):
         "client with a key": ({"client_id": "practice-broker-key"}, {}, 401, "invalid_client"),
         "two methods": ({"client_assertion": "x"}, {}, 400, "invalid_request"),
     }
-
-
-def test_form_mistakes(http, service, clock):
-    """Each mistake has the status and error code of RFC 6749 section 5.2, and no response is cached."""
-    url = url_of(service, "auth") + TOKEN_PATH
-    valid = token_form(service, service.credentials["broker-secret"], clock)
-    for mistake, (changes, headers, status, error) in form_mistakes(service).items():
+    for mistake, (changes, headers, status, error) in mistakes.items():
         form = {name: value for name, value in {**valid, **changes}.items() if value is not None}
         response = http.post(url, data=form, headers=headers)
         assert (response.status_code, response.json()["error"]) == (status, error), mistake
