@@ -7,12 +7,6 @@ import pytest
 from practice_requests import TOKEN_PATH, assertion_form, auth_address, claims_for, encoded, signed, url_of
 
 
-def to_whole_second(clock):
-    """Move the clock to a whole second, which a NumericDate can express."""
-    clock.advance(1 - clock.now().microsecond / 1_000_000)
-    assert clock.now().microsecond == 0
-
-
 @pytest.mark.parametrize("name", ["broker-key", "sandbox-key"])
 def test_valid_assertions(http, service, clock, name):
     """Both audiences are accepted, as text or as a list of one; `client_id`, `iat` and `kid` are optional."""
@@ -38,7 +32,7 @@ def post_claims(http, service, clock, **changes):
 
 def test_claim_mistakes(http, service, clock):
     """Each claim of RFC 7523 section 3 is checked."""
-    to_whole_second(clock)
+    clock.advance(1 - clock.now().microsecond / 1_000_000)  # to a whole second, as a NumericDate is
     now = clock.now().timestamp()
     url = url_of(service, "auth") + TOKEN_PATH
     mistakes = {
@@ -72,7 +66,7 @@ def test_claim_mistakes(http, service, clock):
 
 def test_limits_of_times(http, service, clock):
     """`exp` may be up to an hour ahead, as in Authlib's assertions, and `iat` up to five seconds."""
-    to_whole_second(clock)
+    clock.advance(1 - clock.now().microsecond / 1_000_000)  # to a whole second, as a NumericDate is
     now = int(clock.now().timestamp())
     for changes in ({"exp": now + 3_600}, {"exp": now + 1}, {"iat": now + 5}, {"iat": 0}):
         assert post_claims(http, service, clock, **changes).status_code == 200, changes

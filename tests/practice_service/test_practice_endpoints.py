@@ -39,18 +39,12 @@ class InMemory:
         return {"Authorization": f"Bearer {self._tokens[holder]}"}
 
 
-def pages_of(service, path):
-    """Follow the links of a list; return the responses."""
-    responses = [service.get(path)]
-    while "next" in responses[-1].links:
-        responses.append(service.get(responses[-1].links["next"]["url"]))
-    return responses
-
-
 def test_more_accounts_come_in_pages():
     """More than 100 accounts come in pages of 100, in order, each account once."""
     many = InMemory(accounts=230)
-    responses = pages_of(many, "/v1/accounts")
+    responses = [many.get("/v1/accounts")]
+    while "next" in responses[-1].links:
+        responses.append(many.get(responses[-1].links["next"]["url"]))
     assert [len(response.json()) for response in responses] == [100, 100, 30]
     ids = [account["id"] for response in responses for account in response.json()]
     assert ids == [payloads.account_id("broker", number) for number in range(230)]
