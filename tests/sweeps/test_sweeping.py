@@ -223,15 +223,11 @@ def test_keys_that_are_close_to_each_other(zone, session, answering, tmp_path):
         assert asked == result.table()["key"].tolist() == keys
 
 
-async def asynchronous(key):
-    return path_of(key)
-
-
 @pytest.mark.parametrize(
     ("call", "about"),
     [
         (lambda key: httpx.Request("POST", "https://x.example"), "POST"),
-        (asynchronous, "returned coroutine, not a path"),
+        (asyncio.sleep, "returned coroutine, not a path"),
         (lambda key: None, "returned NoneType, not a path"),
         (lambda key: ("/v1", 5), r"returned \(str, int\), not a path, \(path, params\) or an httpx.Request"),
         ("/v1/accounts", "a function"),
