@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from IPython.lib.pretty import pretty
 
 from toolkit.core import errors
+from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import (
     CassetteMiss,
     ConfigurationError,
@@ -126,11 +127,24 @@ def test_a_secret_named_after_a_choice():
     assert "9f2c" not in str(caught.value)
     with pytest.raises(UnknownName, match="'market_data_sandboxx'"):
         as_choice("market_data_sandboxx", names, about="name")
+    with pytest.raises(UnknownName, match="'tradin'"):
+        Interface("tradin")
 
 
-@pytest.mark.parametrize("call", [lambda: as_count(5, about="a", most=4), lambda: as_text(" ", about="a", example="b")])
+def test_environments_with_a_real_account():
+    """Section 1: the two live environments reach a real account, paper and sandbox do not."""
+    assert {each.value for each in Environment if each.rules.real_account} == {"live", "broker-live"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(lambda value=value: as_count(value, about="a", most=4) for value in (5, "5", True, 1.0)),
+        lambda: as_text(" ", about="a", example="b"),
+    ],
+)
 def test_arguments_beyond_limits(call):
-    """A number beyond its limits and an empty text are errors that name the argument."""
+    """What is not a number, a number beyond its limits and an empty text are errors that name the argument."""
     with pytest.raises(ConfigurationError) as caught:
         call()
     assert caught.value.about == "a"

@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-from practice_requests import (
-    TOKEN_PATH,
-    own_headers,
-    url_of,
-)
+from practice_requests import TOKEN_PATH, own_headers, url_of
 
 
 def test_unknown_paths_and_methods(http, service, clock):

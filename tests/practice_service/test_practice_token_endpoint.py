@@ -15,6 +15,7 @@ def test_token_response(http, service, clock, name):
     assert fields["token_type"] == "Bearer"
     assert fields["expires_in"] == 899
     assert response.headers["cache-control"] == "no-store"
+    assert service.stats.by_credentials == {name: 1}
 
 
 def test_end_of_a_token(http, service, clock):
@@ -65,3 +66,5 @@ def test_form_mistakes(http, service, clock):
         scheme = headers.get("Authorization", "").partition(" ")[0] if status == 401 else ""
         assert response.headers.get("www-authenticate", "").partition(" ")[0] == scheme, mistake
     assert http.post(url, data=valid).status_code == 200
+    for options in ({"json": valid}, {"data": valid, "params": {"scope": "a"}}):
+        assert http.post(url, **options).json()["error"] == "invalid_request"
