@@ -116,7 +116,7 @@ PLACES = {
             "encoding": "base64",
         }
     ),
-    "comment": lambda secret: entry(comment=secret, pageref=secret, serverIPAddress=secret),  # nothing names it a secret
+    "comment": lambda secret: entry(comment=secret, pageref=secret, serverIPAddress=secret),  # nothing names it
     "header of no name": lambda secret: entry(headers={"bad name": secret, ":path": f"/?access_token={secret}"}),
 }
 

@@ -6,7 +6,6 @@ import os
 import pickle
 import subprocess
 import sys
-import unicodedata
 from datetime import timedelta
 
 import pytest
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from IPython.lib.pretty import pretty
 
 from toolkit.core import errors
+from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import (
     CassetteMiss,
     ConfigurationError,
@@ -26,6 +26,7 @@ from toolkit.core.errors import (
     as_text,
 )
 from toolkit.core.secret import REGISTER, Secret
+from toolkit.core.text import printable
 
 CLASSES = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
 DATA = {
@@ -61,19 +62,12 @@ def test_pickle(kind):
         assert back.__notes__ == ["while recording"]
 
 
-def is_safe(text):
-    return all(
-        character in "\t\n" or unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"} for character in text
-    )
-
-
 @given(st.sampled_from(CLASSES), st.text(), st.text())
 def test_foreign_text(kind, what, next_step):
     """An error is safe to print whatever foreign text it holds."""
     error = kind(what, next_step)
-    assert is_safe(str(error))
-    assert all(is_safe(line) for line in error._render_traceback_())
-    assert all(is_safe(text) for text in error.args)
+    for text in (str(error), *error._render_traceback_(), *error.args):
+        assert printable(text) == text
 
 
 def test_display():
@@ -126,11 +120,24 @@ def test_a_secret_named_after_a_choice():
     assert "9f2c" not in str(caught.value)
     with pytest.raises(UnknownName, match="'market_data_sandboxx'"):
         as_choice("market_data_sandboxx", names, about="name")
+    with pytest.raises(UnknownName, match="'tradin'"):
+        Interface("tradin")
 
 
-@pytest.mark.parametrize("call", [lambda: as_count(5, about="a", most=4), lambda: as_text(" ", about="a", example="b")])
+def test_environments_with_a_real_account():
+    """Section 1: the two live environments reach a real account, paper and sandbox do not."""
+    assert {each.value for each in Environment if each.rules.real_account} == {"live", "broker-live"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(lambda value=value: as_count(value, about="a", most=4) for value in (5, "5", True, 1.0)),
+        lambda: as_text(" ", about="a", example="b"),
+    ],
+)
 def test_arguments_beyond_limits(call):
-    """A number beyond its limits and an empty text are errors that name the argument."""
+    """What is not a number, a number beyond its limits and an empty text are errors that name the argument."""
     with pytest.raises(ConfigurationError) as caught:
         call()
     assert caught.value.about == "a"

@@ -8,33 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.ledger import (
-    Authorization,
-    Call,
-    Ledger,
-    instant_text,
-    parse_instant,
-)
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.ledger import Authorization, Call, Ledger, SystemClock, as_clock, instant_text, parse_instant
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 # A day inside the limits of datetime, so that every zone can express the instant.
 INSTANTS = st.datetimes(datetime.min + timedelta(days=1), datetime.max - timedelta(days=1), timezones=st.timezones())
 
 
-def in_utc(instant):
-    """Return the instant in UTC: times that a zone skips or repeats compare unequal between zones (PEP 495)."""
-    return instant.astimezone(UTC)
-
-
-def call(seconds, *, elapsed=None, path="/v1/accounts"):
-    return Call(START + timedelta(seconds=seconds), "broker", "GET", path, elapsed=elapsed)
-
-
 @given(INSTANTS)
 def test_instants_round_trip(instant):
     """An instant of any year and zone comes back from its text in UTC, exact to the microsecond."""
     back = parse_instant(instant_text(instant))
-    assert back == in_utc(instant)
+    # In UTC, because times that a zone skips or repeats compare unequal between zones (PEP 495).
+    assert back == instant.astimezone(UTC)
     assert back.tzinfo is UTC
 
 
@@ -63,18 +50,28 @@ def test_authorization_refuses(fields):
     """Fields that do not describe an authorization are refused with an error that callers expect."""
     with pytest.raises((ValueError, KeyError, TypeError)):
         Authorization.from_fields(fields)
+    assert Authorization.from_fields(GOOD).to_fields() == GOOD
+
+
+@pytest.mark.parametrize("clock", [SystemClock, datetime, 5])
+def test_a_clock_has_two_methods(clock):
+    """A class in place of its object, and what does not tell the time, is an error that names the argument."""
+    assert isinstance(as_clock(own := as_clock(None)), SystemClock)
+    assert as_clock(own) is own
+    with pytest.raises(ConfigurationError) as caught:
+        as_clock(clock)
+    assert caught.value.about == "clock"
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.none() | st.integers(0, 100))))
 def test_ledger(entries):
     """A ledger returns its calls in the order of sending, and when the last call ended."""
     ledger = Ledger()
-    calls = [
-        call(sent, elapsed=None if took is None else timedelta(seconds=took), path=f"/{number}")
-        for number, (sent, took) in enumerate(entries)
-    ]
-    for entry in calls:
-        ledger.add(entry)
+    calls = []
+    for number, (sent, took) in enumerate(entries):
+        elapsed = None if took is None else timedelta(seconds=took)
+        calls.append(Call(START + timedelta(seconds=sent), "broker", "GET", f"/{number}", elapsed=elapsed))
+        ledger.add(calls[-1])
     assert [(entry.sent_at, int(entry.path[1:])) for entry in ledger.calls()] == sorted(
         (entry.sent_at, number) for number, entry in enumerate(calls)
     )

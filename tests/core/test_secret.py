@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 import traceback
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -129,18 +130,10 @@ def test_something_to_do_with_the_first_secret(has_one):
     assert calls == [1]
 
 
-@pytest.fixture
-def eager_threads():
-    """Threads take turns far more often than usual."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
-
-
-@pytest.mark.usefixtures("eager_threads")
-def test_threads_share_a_register():
+def test_threads_share_a_register(request):
     """Each secret is there once, whoever adds it, and nobody who reads on from a count misses one."""
+    request.addfinalizer(partial(sys.setswitchinterval, sys.getswitchinterval()))
+    sys.setswitchinterval(1e-6)  # threads take turns far more often than usual
     register, readings = Register(), [[] for _ in range(4)]
 
     def add():

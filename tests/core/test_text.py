@@ -5,7 +5,6 @@ import re
 import sys
 import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given
@@ -64,31 +63,17 @@ def test_excerpt_cuts_no_secret_in_two(begins_at, written):
     assert ("<ACCESS_TOKEN>" in line) == (begins_at <= 45)
 
 
-@given(FOREIGN)
-def test_html_is_inert(text):
-    """The text does not become markup, neither in an element nor in an attribute."""
-    seen = []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag, attrs):
-            seen.append((tag, attrs))
-
-        def handle_endtag(self, tag):
-            seen.append(tag)
-
-    for quote in "\"'":
-        Reader().feed(f"<p title={quote}{as_html(text)}{quote}>{as_html(text)}</p>")
-    assert seen == [("p", [("title", printable(text))]), "p"] * 2
-
-
-HOSTILE = st.text(min_size=1) | st.sampled_from(["<img src=x onerror=alert(1)>", '" onmouseover="x', "\x1b[2J\u202e"])
+HOSTILE = FOREIGN.filter(bool) | st.sampled_from(
+    ["<img src=x onerror=alert(1)>", '" onmouseover="x', "' onmouseover='x", "\x1b[2J\u202e"]
+)
 INVISIBLE = set("\x1b\u202e\u200b")
 
 
 @given(HOSTILE, HOSTILE)
 def test_foreign_text_stays_text(first, second):
     """Foreign text adds no elements and no attributes, and nothing invisible is shown."""
-    make = lambda first, second: card(first, [badge(second)], [(first, code(second))])
+    attribute = lambda text: f"<p id='{as_html(text)}'></p>" + f'<p id="{as_html(text)}"></p>'
+    make = lambda first, second: card(first, [badge(second)], [(first, code(second))]) + attribute(second)
     plain, hostile = Page(make("x", "x")), Page(make(first, second))
     assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
     assert not INVISIBLE & set(html.unescape(make(first, second)))

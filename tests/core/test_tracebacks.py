@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import secrets
+import sys
 import warnings
+from types import SimpleNamespace
 
 import pytest
 from frames import raised, with_locals
 
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import REGISTER, Secret
-from toolkit.core.tracebacks import attempt, frameless, warn
+from toolkit.core.tracebacks import attempt, causes, frameless, name_of, warn
 
 SECRET = secrets.token_hex(20)
 
@@ -117,6 +119,21 @@ def test_frameless_call_with_wrong_arguments():
     assert isinstance(error, TypeError)
     assert "unexpected keyword argument 'unknown'" in str(error)
     assert SECRET not in shown_by(error)
+
+
+def test_causes_are_told_once():
+    """An error leads to all errors linked to it, once each, also if it is both cause and context."""
+    error = caught_from(refuse, SECRET)
+    kinds = [type(each) for each in causes(ExceptionGroup("both", [error, error]))]
+    assert kinds == [ExceptionGroup, ConfigurationError, Foreign]
+
+
+def test_the_name_of_an_object_in_the_notebook(monkeypatch):
+    """An object is named by the first variable of the user that holds it, if there is one."""
+    assert name_of(SECRET) == ""
+    shell = SimpleNamespace(user_ns={"_": SECRET, "other": 1, "mine": SECRET})
+    monkeypatch.setitem(sys.modules, "IPython.core.getipython", SimpleNamespace(get_ipython=lambda: shell))
+    assert (name_of(SECRET), name_of(2)) == ("mine", "")
 
 
 def test_warn_at_the_caller():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import secrets
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -181,6 +182,17 @@ def test_what_is_no_loan_any_more_is_an_error_at_once(lending):
     assert lending.clock.monotonic() == 0
 
 
+def test_the_end_of_a_loan_waits_for_no_renewal(lending):
+    """The thread of the lender, which waits until a renewal is due, ends at once."""
+    published = threading.Event()
+    thread = threading.Thread(target=lending.lender.run, args=[published.set], daemon=True)
+    thread.start()
+    assert published.wait(10)
+    lending.lender.end()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
 def test_a_session_with_a_loan_never_requests_a_token(lending, service, settings):
     """Its calls carry the lender's token; a 401 gets the newest one once, and a second 401 reaches the caller."""
     session = lending.session(service, settings)
@@ -210,13 +222,6 @@ def test_borrowed_tokens_go_to_the_lenders_addresses_only(lending, service, sett
     assert service.requests == []
 
 
-@pytest.fixture
-def online(monkeypatch):
-    """Let the test begin in a process without loans, and online."""
-    monkeypatch.setattr(handles, "SESSIONS", {})
-    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
-
-
 def test_the_handle_has_no_secret(make_credentials, settings):
     """A handle goes to the workers in the arguments of tasks, which logs and dashboards show."""
     session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings)
@@ -227,9 +232,10 @@ def test_the_handle_has_no_secret(make_credentials, settings):
         assert secret not in data
 
 
-@pytest.mark.usefixtures("online")
-def test_it_works_as_a_session():
+def test_it_works_as_a_session(monkeypatch):
     """Environment, interfaces and options are the lender's; there is no auth interface to request tokens from."""
+    monkeypatch.setattr(handles, "SESSIONS", {})
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     lent = LentSession(TERMS)
     for name in ("__dask_graph__", "_meta", "npartitions"):  # Dask asks every argument for attributes of its own
         assert not hasattr(lent, name)

@@ -79,15 +79,15 @@ def assertion_form(credentials, assertion, **changes):
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def token_form(service, credentials, clock, *, at=None):
-    """Return the form of a valid token request, for the auth address of the credentials or another."""
+def token_form(service, credentials, clock):
+    """Return the form of a valid token request."""
     if isinstance(credentials, ClientSecret):
         return {
             "grant_type": "client_credentials",
             "client_id": credentials.client_id,
             "client_secret": credentials.client_secret.reveal(),
         }
-    audience = url_of(service, at or auth_address(credentials)) + TOKEN_PATH
+    audience = url_of(service, auth_address(credentials)) + TOKEN_PATH
     assertion = client_assertion(
         credentials.private_key,
         client_id=credentials.client_id,

@@ -7,12 +7,6 @@ import pytest
 from practice_requests import TOKEN_PATH, assertion_form, auth_address, claims_for, encoded, signed, url_of
 
 
-def to_whole_second(clock):
-    """Move the clock to a whole second, which a NumericDate can express."""
-    clock.advance(1 - clock.now().microsecond / 1_000_000)
-    assert clock.now().microsecond == 0
-
-
 @pytest.mark.parametrize("name", ["broker-key", "sandbox-key"])
 def test_valid_assertions(http, service, clock, name):
     """Both audiences are accepted, as text or as a list of one; `client_id`, `iat` and `kid` are optional."""
@@ -36,10 +30,12 @@ def post_claims(http, service, clock, **changes):
     return http.post(url_of(service, "auth") + TOKEN_PATH, data=assertion_form(credentials, assertion))
 
 
-def claim_mistakes(service, clock):
+def test_claim_mistakes(http, service, clock):
+    """Each claim of RFC 7523 section 3 is checked."""
+    clock.advance(1 - clock.now().microsecond / 1_000_000)  # to a whole second, as a NumericDate is
     now = clock.now().timestamp()
     url = url_of(service, "auth") + TOKEN_PATH
-    return {
+    mistakes = {
         "iss of another client": {"iss": "practice-broker-secret"},
         "sub of another client": {"sub": "practice-broker-secret"},
         "iss not text": {"iss": 1},
@@ -63,32 +59,28 @@ def claim_mistakes(service, clock):
         "jti empty": {"jti": ""},
         "jti not text": {"jti": 7},
     }
-
-
-def test_claim_mistakes(http, service, clock):
-    """Each claim of RFC 7523 section 3 is checked."""
-    to_whole_second(clock)
-    for mistake, changes in claim_mistakes(service, clock).items():
+    for mistake, changes in mistakes.items():
         response = post_claims(http, service, clock, **changes)
         assert (response.status_code, response.json()["error"]) == (401, "invalid_client"), mistake
 
 
 def test_limits_of_times(http, service, clock):
     """`exp` may be up to an hour ahead, as in Authlib's assertions, and `iat` up to five seconds."""
-    to_whole_second(clock)
+    clock.advance(1 - clock.now().microsecond / 1_000_000)  # to a whole second, as a NumericDate is
     now = int(clock.now().timestamp())
     for changes in ({"exp": now + 3_600}, {"exp": now + 1}, {"iat": now + 5}, {"iat": 0}):
         assert post_claims(http, service, clock, **changes).status_code == 200, changes
 
 
-def signature_mistakes(service, clock):
+def test_signature_mistakes(http, service, clock):
+    """Only the registered key with its algorithm is accepted."""
     credentials, other = service.credentials["broker-key"], service.credentials["sandbox-key"]
     claims = claims_for(service, credentials, clock)
     valid = signed(credentials, claims)
     header, payload, signature = valid.split(".")
     changed = encoded(json.dumps({**claims, "exp": claims["exp"] + 1}).encode()).decode()
     unsigned = encoded(json.dumps({"alg": "none"}).encode()).decode() + f".{payload}."
-    return {
+    mistakes = {
         "not a JWT": "x",
         "a signature of another key": signed(other, claims),
         "a header that lies about the algorithm": signed(credentials, claims, alg="EdDSA"),
@@ -101,12 +93,7 @@ def signature_mistakes(service, clock):
         "an unknown critical header": signed(credentials, claims, crit=["x"], x=1),
         "endless nesting": f"{header}.{encoded(b'[' * 30_000).decode()}.{signature}",
     }
-
-
-def test_signature_mistakes(http, service, clock):
-    """Only the registered key with its algorithm is accepted."""
-    credentials = service.credentials["broker-key"]
-    for mistake, assertion in signature_mistakes(service, clock).items():
+    for mistake, assertion in mistakes.items():
         response = http.post(url_of(service, "auth") + TOKEN_PATH, data=assertion_form(credentials, assertion))
         assert (response.status_code, response.json()["error"]) == (401, "invalid_client"), mistake
 

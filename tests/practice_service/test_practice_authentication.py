@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from practice_requests import ALLOWED, CLIENTS, PATHS, basic, get, url_of
+from practice_requests import ALLOWED, CLIENTS, PATHS, TOKEN_PATH, basic, get, own_headers, url_of
 
 
 @pytest.mark.parametrize("address", PATHS)
@@ -27,11 +27,12 @@ def test_accounts_of_correspondents(http, service, clock):
     assert len(set.union(*distinct)) == sum(map(len, distinct)) == 100
 
 
-def legacy_mistakes(service):
+def test_malformed_key_pairs(http, service):
+    """Anything but one key pair sent in one way gets 401 and the scheme that is accepted."""
     pair, other = service.credentials["live"], service.credentials["live-2"]
     key_id, secret_key = pair.key_id.reveal(), pair.secret_key.reveal()
     headers = [("SVC-API-KEY-ID", key_id), ("SVC-API-SECRET-KEY", secret_key)]
-    return {
+    mistakes = {
         "nothing": [],
         "both schemes": [*headers, ("Authorization", basic(pair))],
         "the key ID alone": headers[:1],
@@ -40,11 +41,7 @@ def legacy_mistakes(service):
         "Basic without base64": [("Authorization", f"Basic {key_id}:{secret_key}")],
         "Basic without a colon": [("Authorization", "Basic " + base64.b64encode(key_id.encode()).decode())],
     }
-
-
-def test_malformed_key_pairs(http, service):
-    """Anything but one key pair sent in one way gets 401 and the scheme that is accepted."""
-    for mistake, headers in legacy_mistakes(service).items():
+    for mistake, headers in mistakes.items():
         response = http.get(url_of(service, "trading_live") + "/v2/account", headers=headers)
         assert response.status_code == 401, mistake
         assert response.headers["www-authenticate"].startswith('Basic realm="trading_live"'), mistake
@@ -57,3 +54,24 @@ def test_revoked_tokens(service):
         service.revoke_tokens()
         session.accounts()
         assert len(session.tokens()) == 2
+
+
+def test_unknown_paths_and_methods(http, service, clock):
+    """Callers get 404 and 405 as JSON; 405 lists the methods that are allowed."""
+    headers = own_headers(http, service, service.credentials["broker-secret"], clock)
+    base = url_of(service, "broker")
+    for path in ("/", "/v1//accounts", "/v2/account", "/v1/accounts%3Fx"):
+        response = http.get(base + path, headers=headers)
+        assert (response.status_code, response.json()["error"]) == (404, "not_found"), path
+    response = http.delete(base + "/v1/accounts", headers=headers)
+    assert response.status_code == 405
+    assert set(response.headers["allow"].split(", ")) == {"GET", "HEAD"}
+    response = http.get(url_of(service, "auth") + TOKEN_PATH)
+    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+    assert http.get(url_of(service, "auth") + "/v1/accounts", headers=headers).status_code == 404
+
+
+def test_foreign_host(http, service):
+    """A host name that resolves to this machine is refused (DNS rebinding)."""
+    for host in ("example.com", "localhost.example", "127.0.0.2"):
+        assert http.get(url_of(service, "broker") + "/v1/accounts", headers={"Host": host}).status_code == 400, host

@@ -32,9 +32,6 @@ class InMemory:
 
         return asyncio.run(call())
 
-    def id_of(self, holder, number):
-        return payloads.account_id(holder, number)
-
     def _headers(self, holder):
         if holder not in self._tokens:
             credentials = self.world.authenticator.credentials[HOLDERS[holder]]
@@ -42,39 +39,28 @@ class InMemory:
         return {"Authorization": f"Bearer {self._tokens[holder]}"}
 
 
-def pages_of(service, path):
-    """Follow the links of a list; return the responses."""
-    responses = [service.get(path)]
-    while "next" in responses[-1].links:
-        responses.append(service.get(responses[-1].links["next"]["url"]))
-    return responses
-
-
-@pytest.fixture(scope="module")
-def few():
-    return InMemory(accounts=25)
-
-
-@pytest.fixture(scope="module")
-def many():
-    return InMemory(accounts=230)
-
-
-def test_more_accounts_come_in_pages(many):
+def test_more_accounts_come_in_pages():
     """More than 100 accounts come in pages of 100, in order, each account once."""
-    responses = pages_of(many, "/v1/accounts")
+    many = InMemory(accounts=230)
+    responses = [many.get("/v1/accounts")]
+    while "next" in responses[-1].links:
+        responses.append(many.get(responses[-1].links["next"]["url"]))
     assert [len(response.json()) for response in responses] == [100, 100, 30]
     ids = [account["id"] for response in responses for account in response.json()]
-    assert ids == [many.id_of("broker", number) for number in range(230)]
-    assert responses[0].links["next"]["url"].startswith(f"{BASE}/v1/accounts?page_token=")
+    assert ids == [payloads.account_id("broker", number) for number in range(230)]
+    url = responses[0].links["next"]["url"]
+    assert url.startswith(f"{BASE}/v1/accounts?page_token=")
+    for token_of_another_list in (url + "x", url + "&limit=200"):
+        assert many.get(token_of_another_list).json()["error"] == "bad_query"
 
 
 @pytest.mark.parametrize("list_name", ["positions", "orders"])
-def test_unknown_accounts(few, list_name):
+def test_unknown_accounts(list_name):
     """Accounts that do not exist, and those of another correspondent, get 404; so do templates of paths."""
-    other = few.id_of("broker-2", 0)
+    few = InMemory(accounts=25)
+    other = payloads.account_id("broker-2", 0)
     assert few.get(f"/v1/practice/accounts/{other}/{list_name}", holder="broker-2").status_code == 200
-    for account in (other, few.id_of("broker", 25), "x", "{account_id}", "", "a%2Fb"):
+    for account in (other, payloads.account_id("broker", 25), "x", "{account_id}", "", "a%2Fb"):
         response = few.get(f"/v1/practice/accounts/{account}/{list_name}")
         assert (response.status_code, response.json()["error"]) == (404, "not_found"), account
 
@@ -92,4 +78,5 @@ def test_rate_limit():
     assert service.get("/v1/accounts").status_code == 200
     stats = service.world.stats
     assert (stats.calls, stats.refused, stats.rate_limited) == (6, 2, 2)
+    assert stats.by_credentials == {"broker-secret": 5, "broker-2": 1}
     assert stats.by_status["broker GET /v1/accounts"] == {200: 4, 429: 1}

@@ -24,6 +24,9 @@ def test_accounts(http, service, clock):
     for account in accounts:
         values = sum(Decimal(position["market_value"]) for position in account["positions"])
         assert Decimal(account["equity"]) == Decimal(account["cash"]) + values
+        assert (account["equity"] == "0.00") == (account["status"] == "closed")
+    for path in ("/v2/practice/quotes", "/v2/practice/bars"):
+        assert get(http, service, "live", clock, "market_data", path=path).json()["made_up"] is True
 
 
 @pytest.mark.parametrize(
@@ -45,3 +48,5 @@ def test_orders(http, service, clock, name, url):
     assert first.content == again.content
     assert first.json()["id"] != another.json()["id"]
     assert first.json()["made_up"] is True
+    refused = http.post(url_of(service, address) + path, json={"symbol": "GOLF"}, headers=headers)
+    assert (refused.status_code, refused.json()["error"]) == (422, "invalid_order")

@@ -59,11 +59,12 @@ def test_close(http):
         http.get(url)
 
 
-def run_python(code, *options):
-    """Run code in a new interpreter with the import path of this one."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, *options, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+@pytest.mark.parametrize("name", ["accounts", "token_validity", "delay", "token_delay", "rate_limit", "port"])
+def test_options_beyond_limits(name):
+    """The error names the option."""
+    with pytest.raises(ConfigurationError) as caught:
+        practice(**{name: -1}).start()
+    assert caught.value.about == name
 
 
 def test_silent_end():
@@ -88,7 +89,9 @@ def test_silent_end():
                     gc.collect()
             gc.collect()
     """
-    result = run_python(code, "-W", "always::ResourceWarning")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-W", "always::ResourceWarning", "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 

@@ -15,6 +15,7 @@ def test_token_response(http, service, clock, name):
     assert fields["token_type"] == "Bearer"
     assert fields["expires_in"] == 899
     assert response.headers["cache-control"] == "no-store"
+    assert service.stats.by_credentials == {name: 1}
 
 
 def test_end_of_a_token(http, service, clock):
@@ -29,12 +30,14 @@ def test_end_of_a_token(http, service, clock):
     assert 'error="invalid_token"' in refused.headers["www-authenticate"]
 
 
-def form_mistakes(service):
-    """Return token requests with one mistake: changes of the form, further headers, status, error code."""
+def test_form_mistakes(http, service, clock):
+    """Each mistake has the status and error code of RFC 6749 section 5.2, and no response is cached."""
+    url = url_of(service, "auth") + TOKEN_PATH
     client = service.credentials["broker-secret"]
+    valid = token_form(service, client, clock)
     in_header = {"Authorization": "Basic " + base64.b64encode(b"a:b").decode()}
     pair = {"SVC-API-KEY-ID": "a", "SVC-API-SECRET-KEY": "b"}
-    return {
+    mistakes = {  # changes of the form, further headers, status, error code
         "secret in a header": ({"client_secret": None}, in_header, 401, "invalid_client"),
         "secret in a header too": ({}, in_header, 400, "invalid_request"),
         "key pair": ({"client_secret": None}, pair, 401, "invalid_client"),
@@ -51,13 +54,7 @@ def form_mistakes(service):
         "client with a key": ({"client_id": "practice-broker-key"}, {}, 401, "invalid_client"),
         "two methods": ({"client_assertion": "x"}, {}, 400, "invalid_request"),
     }
-
-
-def test_form_mistakes(http, service, clock):
-    """Each mistake has the status and error code of RFC 6749 section 5.2, and no response is cached."""
-    url = url_of(service, "auth") + TOKEN_PATH
-    valid = token_form(service, service.credentials["broker-secret"], clock)
-    for mistake, (changes, headers, status, error) in form_mistakes(service).items():
+    for mistake, (changes, headers, status, error) in mistakes.items():
         form = {name: value for name, value in {**valid, **changes}.items() if value is not None}
         response = http.post(url, data=form, headers=headers)
         assert (response.status_code, response.json()["error"]) == (status, error), mistake
@@ -65,3 +62,5 @@ def test_form_mistakes(http, service, clock):
         scheme = headers.get("Authorization", "").partition(" ")[0] if status == 401 else ""
         assert response.headers.get("www-authenticate", "").partition(" ")[0] == scheme, mistake
     assert http.post(url, data=valid).status_code == 200
+    for options in ({"json": valid}, {"data": valid, "params": {"scope": "a"}}):
+        assert http.post(url, **options).json()["error"] == "invalid_request"

@@ -87,7 +87,6 @@ def sweep(service, settings, make_credentials, monkeypatch, tmp_path):
 
         monkeypatch.setattr(Path, "replace", replaced)
         monkeypatch.setattr(sweeping, "place_of", lambda _: place)
-        run.steps = lambda: place.steps
         return tk.sweep(session.broker, KEYS, lambda key: f"/v1/{key}", into="numbers", at_once=1)
 
     run.asked, run.into = asked, into

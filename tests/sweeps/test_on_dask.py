@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from secrets import token_hex
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -58,16 +60,48 @@ def test_what_a_dead_worker_finished_is_not_asked_again(begun, service):
     assert sorted(opened(begun).table(())["key"].unique()) == list(range(30))
 
 
-def test_keys_that_two_workers_finished_are_in_the_table_once(begun, service):
+@pytest.mark.parametrize(("count", "left"), [(20, [20]), (30, [20, 10])])
+def test_keys_that_two_workers_finished_are_in_the_table_once(begun, service, count, left):
     """A worker that seemed dead, and the one that got its task, both write: one part per attempt, rows once."""
-    for number in (1, 2):  # another number stands for an attempt that did not see the first one's part
-        ask_share(begun[0], number, range(20), 4)
-    twice = [key for key in range(20) for _ in range(2)]
+    for number, keys in ((1, range(20)), (2, range(count))):  # the second attempt did not see the first one's part
+        ask_share(begun[0], number, keys, 4)
+    twice = [key for key in range(count) for _ in range(2)]
     folder = opened(begun)
-    assert list(folder.table(range(20))["key"]) == twice
+    assert list(folder.table(range(count))["key"]) == twice
     folder.repair()
-    assert list(opened(begun).table(range(20))["key"]) == twice
-    assert (len(opened(begun).parts), len(service.calls)) == (1, 40)
+    assert list(opened(begun).table(range(count))["key"]) == twice
+    assert ([len(part.keys) for part in opened(begun).parts.values()], len(service.calls)) == (left, 20 + count)
+
+
+class Cluster:
+    """A cluster of two workers, which does a share when its result is asked for."""
+
+    def __init__(self):
+        self.waiting, self.most = set(), 0
+
+    def nthreads(self):
+        return {"a": 1, "b": 1}
+
+    def submit(self, function, spread, number, *arguments, pure):
+        self.waiting.add(number)
+        self.most = max(self.most, len(self.waiting))
+        return Mock(result=lambda: self.waiting.discard(number) or function(spread, number, *arguments))
+
+    def cancel(self, futures):
+        assert futures == []
+
+
+class Completed(list):
+    update = list.extend
+
+
+def test_each_worker_has_one_share_at_a_time(session, service, monkeypatch, tmp_path):
+    """All keys are asked for on the workers, and shares of those keys do not pile up there."""
+    monkeypatch.setattr("distributed.as_completed", Completed)
+    monkeypatch.setattr("toolkit.sweeps.lend.Loan", lambda *_: nullcontext(Mock()))
+    monkeypatch.setattr("toolkit.sweeps.borrower.LentSession", lambda _: SimpleNamespace(broker=session.broker))
+    result = tk.sweep(session.broker, range(100), path_of, into=tmp_path / "all", cluster=(cluster := Cluster()))
+    assert (result.answered, len(service.calls), cluster.most) == (100, 100, 2)
 
 
 def test_after_the_end_nobody_writes(begun, service):

@@ -11,14 +11,9 @@ import toolkit as tk
 from toolkit.sweeps.folder import place_of
 
 
-@pytest.fixture
-def address():
-    """Return an address of a folder in memory that does not exist yet."""
-    return f"memory://sweeps/{secrets.token_hex(4)}"
-
-
-def test_a_sweep_into_an_address_is_resumed(service, settings, make_credentials, address):
+def test_a_sweep_into_an_address_is_resumed(service, settings, make_credentials):
     """Parts and failures are written, read, and gone on with; pandas reads the folder."""
+    address = f"memory://sweeps/{secrets.token_hex(4)}"
     statuses = {"b": 404, "c": 503}
     service.answer = lambda request: service.reply([{"n": 1}], statuses.get(request.url.path[-1], 200))
     session = tk.Session(

@@ -124,7 +124,7 @@ def _draw_bars(axes: Axes, bars: list[tuple[str, float]]) -> None:
         axes.barh(row + BAND, length, height=2 * BAND, color=RED if length < 0 else BLUE)
         axes.vlines(0, row, row + 2 * BAND, colors=INK, linewidth=1)
     if others:
-        shown.append((f"{len(others)} others", sum(others)))
+        shown.append((count_text(len(others), "other"), sum(others)))
     places = 0 if any(abs(length) >= 1000 for _, length in shown) else 2
     words = [f"{length:,.{places}f}" for _, length in shown]
     draw_rows(axes, [label for label, _ in shown], words, "No account has a balance.")
