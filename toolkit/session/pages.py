@@ -166,7 +166,8 @@ class Pages:
         """Set `request` to the one for the first page. Each loop does so for a copy."""
         self.request = self._first_request()
         self.number, self.more = 1, None
-        self._first = httpx.URL(str(self.request.url))
+        url = self.request.url
+        self._first = url if isinstance(url, httpx.URL) else httpx.URL(str(url))  # of httpx2
         self._headers = [(name, value) for name, value in self.request.headers.raw if name.lower() not in _OWN_HEADERS]
         self._asked = {str(self._first)}
         self._count = self._rows = 0  # of pages or rows before the next page; of the last page
