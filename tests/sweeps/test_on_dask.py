@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from secrets import token_hex
@@ -97,7 +98,7 @@ class Completed(list):
 
 def test_each_worker_has_one_share_at_a_time(session, service, monkeypatch, tmp_path):
     """All keys are asked for on the workers, and shares of those keys do not pile up there."""
-    monkeypatch.setattr("distributed.as_completed", Completed)
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(as_completed=Completed))
     monkeypatch.setattr("toolkit.sweeps.lend.Loan", lambda *_: nullcontext(Mock()))
     monkeypatch.setattr("toolkit.sweeps.borrower.LentSession", lambda _: SimpleNamespace(broker=session.broker))
     result = tk.sweep(session.broker, range(100), path_of, into=tmp_path / "all", cluster=(cluster := Cluster()))
