@@ -87,7 +87,7 @@ class Secret:
 class Register:
     """Secrets in the order in which they became known, each with its kind, shared between threads; none is removed.
 
-    There is no lock, which a finalizer could meet, or a forked child find taken: a secret is added in one step.
+    It has no lock: a single dictionary operation adds a secret, so finalizers and forked processes never wait for one.
     """
 
     def __init__(self) -> None:

@@ -252,7 +252,7 @@ def _decoded(view: View, budget: DecodingBudget, seen: set[bytes], shortest: int
 def _runs(data: bytes, least: int) -> Iterator[tuple[int, int, str]]:
     """Yield span and code of each run of digits of base64 that is worth decoding, with the lines that go on after it.
 
-    It has at least so many characters. A run with slashes may also be a path: then its segments in a code are runs of
+    A run has at least `least` characters. One with slashes may also be a path: then its segments in a code are runs of
     their own.
     """
     done = 0
