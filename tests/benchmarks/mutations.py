@@ -63,6 +63,15 @@ def edits_of(node: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int], 
         yield start_of(node), end_of(node), "pass"
 
 
+def compiles(text: str) -> bool:
+    """Return True if a broken module is still Python."""
+    try:
+        compile(text, "broken", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
 def start_of(node: ast.expr | ast.stmt) -> tuple[int, int]:
     """Return line and column at which a node starts."""
     return node.lineno, node.col_offset
@@ -92,7 +101,12 @@ def main() -> None:
         sys.exit(f"The tests of {room} fail, or take too long, before a line is broken.")
     paths = sorted((ROOT / "toolkit" / room).rglob("*.py"))
     sites = [(path, *mutant) for path in paths for mutant in mutants(path.read_text(encoding="utf-8"))]
-    chosen = random.Random(room).sample(sites, min(COUNT, len(sites)))  # noqa: S311 - the same lines in every run
+    chance = random.Random(room)  # noqa: S311 - the same lines in every run
+    chosen = [site for site in chance.sample(sites, COUNT) if compiles(site[2])]
+    while len(chosen) < COUNT:
+        site = chance.choice(sites)
+        if site not in chosen and compiles(site[2]):
+            chosen.append(site)
     survivors = 0
     for path, line, text in chosen:
         original = path.read_bytes()
