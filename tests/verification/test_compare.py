@@ -153,6 +153,8 @@ def test_lines_of_a_difference():
         MANY, [*MANY[:2], shown(text_plain="   cash\n0  2.5", text_html=MANY[2]["data"]["text/html"])]
     )
     assert {"-0  1.5", "+0  2.5"} <= set(difference.diff)
+    (difference,) = compared([shown(application_json={"a": 1, "b": 2})], [shown(application_json={"b": 3, "a": 1})])
+    assert difference.diff == ('  "a": 1,', '- "b": 2', '+ "b": 3', " }")
     picture = [shown(image_png=encoded(), text_html="<b onclick='x'>1</b>")]
     (difference,) = compared(picture, [shown(image_png=encoded()[:-9] + "AAAAAAAA=", text_html="<b>2</b>")])
     text = "\n".join(difference.diff)
