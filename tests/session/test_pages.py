@@ -78,7 +78,7 @@ def test_all_pages(open_session, service, link, is_async):
 def test_pages_are_read_when_they_are_asked_for(service):
     """A loop that ends early sends no more; `tabulate` joins what a plain client reads."""
     asked = paged(service, [rows(1), rows(2), rows(3)])
-    pages = tk.pages(plain(service), PATH)
+    pages = tk.pages(plain(service), httpx.URL(PATH))
     assert next(iter(pages)).json() == rows(1)
     assert asked == [0]
     asked.clear()
