@@ -76,27 +76,20 @@ def caught(url, fault, secret, *, is_async, clean):
     """Return the error that a fault raises, caught as by the driver of a flow, and cleaned if `clean`."""
     request = _request(url, fault, secret)
     proxy = httpx.Proxy(url, auth=("user", secret)) if fault.proxied else None
-    if is_async:
-        return asyncio.run(_caught_async(httpx.AsyncHTTPTransport(proxy=proxy), request, clean))
-    with httpx.HTTPTransport(proxy=proxy) as transport:
-        try:
+
+    def called():
+        with httpx.HTTPTransport(proxy=proxy) as transport:
             transport.handle_request(request).read()
-        except httpx.HTTPError as error:
-            if clean:
-                without_frames(error)
-            return error
-    raise AssertionError("the request did not fail")
 
-
-async def _caught_async(transport, request, clean):
-    async with transport:
-        try:
+    async def awaited():
+        async with httpx.AsyncHTTPTransport(proxy=proxy) as transport:
             await (await transport.handle_async_request(request)).aread()
-        except httpx.HTTPError as error:
-            if clean:
-                without_frames(error)
-            return error
-    raise AssertionError("the request did not fail")
+
+    with pytest.raises(httpx.HTTPError) as raised_here:
+        asyncio.run(awaited()) if is_async else called()
+    if clean:
+        without_frames(raised_here.value)
+    return raised_here.value
 
 
 def _request(url, fault, secret):
