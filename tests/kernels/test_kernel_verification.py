@@ -147,7 +147,7 @@ def test_run_and_saved_by_another_program(folder, program, tmp_path):
     assert (verdict.failure, verdict.differences) == (None, ())
     data = ran.read_bytes()
     ran.write_bytes(data.replace(b"<td>0.25", b"<td>0.75"))
-    (verdict,) = verify([ran], save_to=tmp_path / "executed")
+    (verdict,) = verify([ran], save_to=tmp_path / "as" / "executed")
     ran.unlink()
     assert verdict.outcome is Outcome.DIFFERS
     (difference,) = verdict.differences
