@@ -92,15 +92,22 @@ def test_given_back_within():
     places = Places(1)
     assert takes(places)
 
-    class Reentrant(type(places._waiting)):
+    class Reentrant(deque):
         def append(self, turn):
             places.leave()  # between the look at the free places and the entry in the queue
             super().append(turn)
 
+        def popleft(self):
+            places.leave()  # while a place is handed over
+            return super().popleft()
+
     places._waiting = Reentrant()
-    run(places.enter(1), None)
+    thread = threading.Thread(target=lambda: run(places.enter(1), None), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
     places._waiting = deque()
-    assert not takes(places)
+    assert [takes(places), takes(places)] == [True, False]
 
 
 @pytest.mark.parametrize(
