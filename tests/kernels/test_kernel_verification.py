@@ -249,18 +249,6 @@ def test_hanging_cell(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def is_gone(process):
-    """Return True once a process that is not a child of ours has ended."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
-
-
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_stops_everything(tmp_path, number):
@@ -285,11 +273,12 @@ def test_interrupt_stops_everything(tmp_path, number):
             while not (tmp_path / "pids").exists():
                 assert running.poll() is None, running.stdout.read()
                 time.sleep(0.05)
+            processes = [psutil.Process(int(process)) for process in (tmp_path / "pids").read_text().split()]
             running.send_signal(number)
             output, _ = running.communicate(timeout=60)
         finally:
             running.kill()
     assert running.returncode not in (0, 1, 2)
     assert "Traceback" not in output
-    assert [is_gone(int(process)) for process in (tmp_path / "pids").read_text().split()] == [True, True]
+    assert psutil.wait_procs(processes, timeout=60)[1] == []  # those that are alive
     assert list(temporary.iterdir()) == []

@@ -88,6 +88,9 @@ def test_typed_credentials_connect(open_panel, service, name):
     user = open_panel(credentials.environment)
     kind, *texts = typed(credentials)
     user.choose("credentials", kind)
+    shown = [field for field in user.form.inputs.fields if not field["is_option"]]
+    in_sight = {"client_id"} if "client" in kind else set()
+    assert {field["name"] for field in shown if not field["masked"]} == in_sight
     user.connect(*texts)
     rows = 1 if credentials.kind == "key pair" else 25
     assert user.status == f"Connected. The service accepts these credentials: {rows} account{'s'[: rows > 1]}."
@@ -367,7 +370,10 @@ def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, wi
     user = open_panel("broker-sandbox")
     user.choose("credentials", "new client key")
     asked = answer(monkeypatch, credentials.client_id, str(file), passphrase)
+    user.press()
     assert user.panel.connect() is user.panel.session
+    user.answer("too", "late", "now")
+    assert user.status.startswith("Connected.")
     assert asked == [
         "Client ID of broker-sandbox: ",
         "Path of the private key file of broker-sandbox: ",

@@ -17,12 +17,12 @@ from toolkit.core.errors import ConfigurationError
 def record(service, settings, make_credentials):
     """Return a function that records calls, given as methods and paths, and returns the live session for later."""
 
-    def run(*calls, environment="broker-sandbox", interface="broker"):
-        credentials = make_credentials(environment)
+    def run(*calls):
+        credentials = make_credentials("broker-sandbox")
         arguments = {"settings": settings, "transport": service, "token_store": MemoryTokenStore()}
         with tk.Session(credentials=credentials, cassette="story", **arguments) as session:
             for method, path, *body in calls:
-                getattr(session, interface).request(method, path, json=body[0] if body else None)
+                session.broker.request(method, path, json=body[0] if body else None)
         service.requests.clear()
         service.bodies.clear()
         return tk.Session(credentials=credentials, retry=False, **arguments)
