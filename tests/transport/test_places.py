@@ -30,12 +30,6 @@ def takes(places):
     return True
 
 
-def until(condition):
-    """Let other threads run until a condition holds."""
-    while not condition():
-        threading.Event().wait(0.001)
-
-
 def test_first_come_first_served():
     """A free place goes to the thread that has waited longest, and to nobody who comes later."""
     places, order = Places(1), []
@@ -49,7 +43,8 @@ def test_first_come_first_served():
     for number in range(5):
         threads.append(threading.Thread(target=work, args=[number]))
         threads[-1].start()
-        until(lambda number=number: len(places._waiting) == number + 1)
+        while len(places._waiting) <= number:
+            threading.Event().wait(0.001)
     for number in range(5):
         assert not takes(places)
         places.leave()

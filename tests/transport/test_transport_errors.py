@@ -8,8 +8,7 @@ import pytest
 from manual_clock import ManualClock
 
 import toolkit as tk
-from toolkit.core.ledger import source_of
-from toolkit.transport.errors import status_error, unreachable
+from toolkit.transport.errors import unreachable
 
 
 @pytest.mark.parametrize(
@@ -29,20 +28,6 @@ def test_unreachable(error, reason, is_passing):
     result = unreachable("The service", error)
     assert result.what == f"The service cannot be reached: {reason}."
     assert result.is_passing is is_passing
-
-
-@pytest.mark.parametrize(
-    ("status", "advice"),
-    [(401, "check them"), (404, "check the path"), (418, "Change the request"), (503, "again later")],
-)
-def test_statuses(status, advice):
-    """A status has advice of its own or of its class; a replay says first how to send the call again."""
-    response = httpx.Response(status)
-    assert advice in status_error(response).next_step
-    source_of(response).replayed_from = "a.yaml"
-    again = status_error(response).next_step
-    assert again.startswith('Nothing was sent. To send it again, record with mode="all"')
-    assert (advice in again) == (status != 401)  # nobody's credentials were checked now
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Finding and reading notebooks."""
 
 import asyncio
+import sys
 
 import pytest
 from notebook_files import odd_notebooks, write_notebook
@@ -27,6 +28,13 @@ def test_no_notebooks(tmp_path):
     for path, words in (("a.py", "is not a notebook"), ("empty", "has no notebooks"), ("none", "is missing")):
         with pytest.raises(ConfigurationError, match=words):
             find_notebooks([tmp_path / path])
+
+
+def test_without_nbclient(tmp_path, monkeypatch):
+    """An error says what to install, before a notebook runs."""
+    monkeypatch.setitem(sys.modules, "nbclient", None)
+    with pytest.raises(ConfigurationError, match="nbclient is not installed"):
+        verify([write_notebook(tmp_path / "a.ipynb", "1")])
 
 
 @pytest.mark.parametrize(
