@@ -128,6 +128,10 @@ def test_own_headers_are_repeated(service, record, settings, make_credentials):
 def test_other_addresses_and_environments(service, record, settings, make_credentials):
     """Calls of another environment, to other hosts and to the token endpoint are not sent."""
     ours = record(("GET", "/v1/a"))
+    session = tk.Session(credentials=make_credentials("paper"), settings=settings, transport=service)
+    drift = tk.drift("story", session)
+    assert service.calls == []
+    assert {each.reason for each in drift.not_repeated if each.number > 1} == {"it was made in broker-sandbox"}
     with tk.Cassette("story", "new_episodes", settings=settings) as cassette:
         cassette.scrubber.use_addresses(settings.addresses, settings.header_prefix)
         client = httpx.Client(transport=cassette.transport(httpx.MockTransport(lambda _: httpx.Response(200))))
@@ -136,11 +140,6 @@ def test_other_addresses_and_environments(service, record, settings, make_creden
     drift = tk.drift("story", ours)
     assert [call.url.path for call in service.calls] == ["/v1/a"]
     assert [each.reason for each in drift.not_repeated[1:]] == ["its address is not one of broker-sandbox"] * 2
-    service.requests.clear()
-    session = tk.Session(credentials=make_credentials("paper"), settings=settings, transport=service)
-    drift = tk.drift("story", session)
-    assert service.calls == []
-    assert {each.reason for each in drift.not_repeated[1:]} >= {"it was made in broker-sandbox"}
 
 
 def test_only_live_sessions(record, settings):
