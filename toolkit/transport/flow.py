@@ -166,7 +166,8 @@ async def _outcome_async(effect: Effect, transport: httpx.AsyncBaseTransport) ->
             effect.is_under_way = True
             _under_way.add(task)  # the loop only has a weak reference to it
             task.add_done_callback(_on_end)
-            return await asyncio.shield(task)
+            await asyncio.wait([task])  # shield would log an error of the task if the caller is cancelled
+            return task.result()
         case Apart(function):
             return await call_apart(function)
         case Pause(seconds, clock) if hasattr(clock, "sleep"):
