@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from toolkit.core.ledger import Clock
 
 _USE_VARIABLES: Final = "Set environment variables instead."
-_IN_SOURCE: Final = "This cell contains the {}, and so do the notebook file and the history. Remove it, clear both,"
-_AT_INPUT: Final = "The {} was typed at input(), and JupyterLab saves what is typed there. Clear that output,"
+_IN_SOURCE: Final = "This cell contains the {}, and so do the notebook file and the history. Remove it, clear both, and"
+_AT_INPUT: Final = "The {} was typed at input(), and JupyterLab saves what is typed there. Clear that output, and"
 _inputs: Final[deque[Secret]] = deque(maxlen=50)
 _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
@@ -86,7 +86,7 @@ class Credentials:
         rules = self.environment.rules
         if self.kind not in rules.credentials:
             uses = f"A {rules.holder} uses a {' or a '.join(sorted(rules.credentials))}."
-            what = f"The environment {self.environment} does not take a {self.kind}."
+            what = f"The environment {self.environment} does not accept a {self.kind}."
             raise CredentialsMismatch(what, uses, about="environment")
         self.name = as_profile_name(name)
         vars(self)["is_practice"] = False
@@ -109,9 +109,9 @@ class Credentials:
         if not self.loaded_from:
             return ""
         if self.binding is None:
-            return f"The credentials are the profile {self.name} in {self.loaded_from}: correct them there."
+            return f"The credentials come from the profile {self.name} in {self.loaded_from}: correct them there."
         command = f"toolkit credentials add {shlex.quote(self.name)} --environment {self.environment}"
-        return f"The credentials are the saved profile {self.name}; to save others in their place: `{command}`."
+        return f"The credentials come from the saved profile {self.name}; to replace them, run `{command}`."
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} for {self.environment}>"
@@ -158,8 +158,8 @@ def as_text(value: object, about: str) -> str:
         raise wrong_type(about, "text", value, "Pass it as a string.")
     if not value or not value.isascii() or not value.isprintable() or value != value.strip():
         label = about.replace("_", " ").replace(" id", " ID")
-        flaw = "has a line break, a space at an end or a character outside printable ASCII" if value else "is empty"
-        raise ConfigurationError(f"The {label} {flaw}.", "Copy it again as the service issued it.", about=about)
+        flaw = "has a line break, a space at either end or a character outside printable ASCII" if value else "is empty"
+        raise ConfigurationError(f"The {label} {flaw}.", "Copy it again exactly as it was issued.", about=about)
     return value
 
 
@@ -177,14 +177,14 @@ def as_passphrase(value: object) -> Secret | None:
     """Return a passphrase as a Secret; None is accepted. It may contain any characters."""
     if value is None or (isinstance(value, str | Secret) and value):
         return None if value is None else Secret(value)
-    raise ConfigurationError("The passphrase is empty or not text.", "Leave it out, or pass it.", about="passphrase")
+    raise ConfigurationError("The passphrase is empty or not text.", "Leave it out, or pass text.", about="passphrase")
 
 
 def as_profile_name(value: object) -> str:
     """Check that a profile name is safe in file names and in recordings, and return it."""
     if isinstance(value, str) and _PROFILE_NAME.match(value):
         return value
-    what = "This is not a profile name, which has up to 64 letters, digits, dots, hyphens and underscores."
+    what = "This is not a profile name, which may have up to 64 letters, digits, dots, hyphens and underscores."
     raise ConfigurationError(what, 'Use a name such as "default", which begins with a letter or digit.', about="name")
 
 
@@ -210,7 +210,7 @@ def ask_secret(question: str, prompt: Callable[[str], str] | None = None, *, nex
     except EOFError:
         reason = "the input has ended"
     except getpass.GetPassWarning:
-        reason = "what you type would be seen"
+        reason = "what you type would be visible"
     raise ConfigurationError(f'"{question.strip(" :")}" was not answered: {reason}.', next_step, about="prompt")
 
 

@@ -146,7 +146,7 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     next_step += f", with {variables} in the environment." if unread else "."
     if credentials.binding is None:
         own = " and ".join(VARIABLES[each.name] for each in to)
-        next_step += f" What you set yourself, in code or in {own}, and no file of the project, needs no permission."
+        next_step += f" What you set yourself in code or in {own}, not in a file of the project, needs no permission."
     raise UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=to[0].name)
 
 
@@ -239,7 +239,7 @@ def _table() -> Table:
         if content["version"] == _VERSION and all(isinstance(text, str) for text in texts):
             return table
     raise ConfigurationError(
-        f"{shown(file)} was changed or cut short, so it does not say where credentials may be sent.",
+        f"{shown(file)} was changed or truncated, so it does not say where credentials may be sent.",
         "Inspect it, remove it, and allow the destinations again.",
     )
 

@@ -56,7 +56,7 @@ class KeyPair(Credentials):
         scheme: "headers" for the two key headers, "basic" for HTTP Basic Authentication.
 
     Raises:
-        CredentialsMismatch: if the environment does not take a key pair.
+        CredentialsMismatch: if the environment does not accept a key pair.
         ConfigurationError: if a value is missing or cannot be sent in a header.
     """
 
@@ -111,9 +111,9 @@ def _as_form_fields(value: object) -> Mapping[str, str | Secret]:
     for name, content in given.items():
         if not isinstance(name, str) or not _FIELD_NAME.match(name) or name.lower() in _OTHER_FIELDS:
             what = "A form field has an invalid name, or one that is set from the credentials."
-            raise ConfigurationError(what, 'Name it as the service does, such as "scope".', about="form_fields")
+            raise ConfigurationError(what, 'Use a name that the service knows, such as "scope".', about="form_fields")
         if not isinstance(content, str) or not content or not content.isprintable():
-            what = f"The form field {name} is not text of printable characters."
+            what = f"The value of the form field {name} is not a string of printable characters."
             raise ConfigurationError(what, "Give one line of text, or leave the field out.", about="form_fields")
         fields[name] = content if name.lower() in _NOT_SECRET else Secret(content)
     return MappingProxyType(fields)
@@ -158,7 +158,7 @@ class ClientSecret(Client):
             immutable mapping. The values of scope, audience and resource are texts, all others Secrets.
 
     Raises:
-        CredentialsMismatch: if the environment does not take a client secret.
+        CredentialsMismatch: if the environment does not accept a client secret.
         ConfigurationError: if a value is missing or cannot be sent.
     """
 
@@ -220,7 +220,7 @@ class ClientKey(Client):
             immutable mapping. The values of scope, audience and resource are texts, all others Secrets.
 
     Raises:
-        CredentialsMismatch: if the environment does not take a client key.
+        CredentialsMismatch: if the environment does not accept a client key.
         ConfigurationError: if the key cannot be read or decrypted, or does not fit the algorithm, or if a value
             is malformed.
     """

@@ -49,7 +49,7 @@ _SHORTEST_MEMBER: Final = 16  # characters; no part of a key that signs is short
 _THUMBPRINT_MEMBERS: Final = {"EC": ("crv", "kty", "x", "y"), "OKP": ("crv", "kty", "x"), "RSA": ("e", "kty", "n")}
 _NOT_ENCRYPTED: Final = (
     "A passphrase was given, but the private key is not encrypted.",
-    "Leave passphrase out, or give the key that it opens.",
+    "Leave the passphrase out, or pass the key that it decrypts.",
 )
 _HOW_TO_GIVE_A_KEY: Final = (
     "Give all of one RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, its file "
@@ -184,7 +184,7 @@ def _base64url(data: bytes) -> str:
 
 def _signer_error(what: str) -> ConfigurationError:
     next_step = (
-        f"Its algorithm is one of {', '.join(ALGORITHMS)}; sign() returns bytes as in RFC 7518 section 3, or DER."
+        f"The algorithm must be one of {', '.join(ALGORITHMS)}; sign() returns bytes as in RFC 7518 section 3, or DER."
     )
     return ConfigurationError(f"The signer {what}.", next_step, about="private_key")
 
@@ -206,13 +206,13 @@ def as_signer(
     if isinstance(private_key, Signer):
         actual_algorithm, actual_key_id = describe_signer(private_key)
         if secret_phrase or algorithm not in (None, actual_algorithm) or key_id not in (None, actual_key_id):
-            raise _error("A Signer has an algorithm and a key_id of its own, and no passphrase.", "Leave them out.")
+            raise _error("A Signer has its own algorithm and key_id, and no passphrase.", "Leave them out.")
         return private_key
     key, texts, jwk = _loaded(private_key, key_id, secret_phrase)
     if jwk.get("kid") and key_id not in (None, jwk["kid"]):
-        raise _error("The kid of this JWK is not the key_id that was given.", "Leave key_id out.", about="key_id")
+        raise _error("The kid of this JWK is not the key_id that was passed.", "Leave key_id out.", about="key_id")
     if jwk.get("alg") and algorithm not in (None, jwk["alg"]):
-        raise _error("The alg of this JWK is another algorithm.", "Leave algorithm out.", about="algorithm")
+        raise _error("The alg of this JWK is not the algorithm passed.", "Leave algorithm out.", about="algorithm")
     key_id, algorithm = key_id or as_optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
     fitting = _fitting_algorithms(key)
     if algorithm is not None and algorithm not in fitting:
@@ -255,8 +255,8 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
     blocks = [match[0] for match in _BLOCK.finditer(text)]
     if len(blocks) != 1:
         is_public = not blocks and ("PUBLIC KEY-----" in text or "CERTIFICATE-----" in text)
-        found = "a public key or a certificate" if is_public else f"{len(blocks) or 'no'} whole private keys"
-        raise _error(f"The text of the private key holds {found}, not one private key in PEM or JWK.")
+        found = "a public key or a certificate" if is_public else f"{len(blocks) or 'no'} complete private keys"
+        raise _error(f"The text of the private key contains {found}, not one private key in PEM or JWK.")
     try:
         password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
         return load_pem_private_key(blocks[0].encode("ascii"), password), (Secret(blocks[0]),), {}
@@ -281,7 +281,7 @@ def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], M
         named = keys if key_id is None else [each for each in keys if each.get("kid") == key_id]
         if len(named) != 1:
             which = "" if key_id is None else " with this key ID"
-            what = f"This JWK set holds {len(named) or 'no'} private keys{which}, not one."
+            what = f"This JWK set has {len(named) or 'no'} private keys{which}; it must have one."
             raise _error(what, "Name one of its keys with key_id.", about="key_id" if keys else "private_key")
         jwk = named[0]
     if "d" not in jwk:
@@ -303,7 +303,7 @@ def _fitting_algorithms(key: Any) -> tuple[str, ...]:
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return ("EdDSA",)
     kind = f"RSA key of {key.key_size} bits" if isinstance(key, rsa.RSAPrivateKey) else type(key).__name__
-    raise _error(f"This {kind} does not sign assertions; RSA needs {SMALLEST_RSA_KEY} bits (RFC 7518 section 3.3).")
+    raise _error(f"This {kind} cannot sign assertions; RSA needs {SMALLEST_RSA_KEY} bits (RFC 7518 section 3.3).")
 
 
 def _error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY, about: str = "private_key") -> ConfigurationError:
@@ -311,7 +311,7 @@ def _error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY, about: str = "private
 
 
 def _unreadable(form: str = "JWK") -> ConfigurationError:
-    return _error(f"The {form} of the private key cannot be read: it is damaged, or of a kind that does not sign.")
+    return _error(f"The {form} of the private key cannot be read: it is damaged, or of a kind that cannot sign.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,9 +362,9 @@ def write_key_file(file: Path, private_pem: Secret) -> None:
                 folder.mkdir(mode=0o700, exist_ok=True)
             create_new(file, private_pem.reveal().encode("ascii"))
         except FileExistsError:
-            reason = "the name exists already, and keys are never overwritten"
+            reason = "the file exists already, and keys are never overwritten"
         except OSError as error:
-            reason = error.strerror or "the system refuses"
+            reason = error.strerror or "the system refused"
         else:
             return
     raise _error(f"Cannot write {file}: {reason}.", "Choose another file. Nothing was written.", about="file")

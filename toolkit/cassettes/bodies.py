@@ -57,7 +57,7 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
         raised = FAILURES[failure.type](failure.message, request=request)  # the message stays that of the live call
         on = f" (recorded on {interaction.recorded_at:%Y-%m-%d})" if interaction.recorded_at else ""
         raised.add_note(
-            Advice(f'It was replayed from {source}{on}. To send the call again, record anew with mode="all".')
+            Advice(f'It was replayed from {source}{on}. To send the call again, record it with mode="all".')
         )
         if failure.reason:
             raised.add_note(ReplayedReason(failure.reason))
@@ -111,7 +111,7 @@ def _part_that_was_read(headers: httpx.Headers, packed: bytes) -> tuple[HeaderLi
     if not is_text(body):
         raise SecretLeak(
             "A stream in an unknown content encoding cannot be checked for secrets.",
-            "Send the header Accept-Encoding: identity with the next one.",
+            "Send the header Accept-Encoding: identity with the next request.",
         )
     return tuple(pair for pair in header_list(headers) if pair[0].lower() not in _LENGTH_HEADERS), body
 
@@ -134,7 +134,7 @@ class EndedEarly(httpx.SyncByteStream, httpx.AsyncByteStream):
         yield self._body
         raise CassetteMiss(
             f"The recording of {self._call} ends here: this response was closed early when it was recorded.",
-            'Stop reading where the recording did, or record it again with mode="all".',
+            'Stop reading at the same point, or record it again with mode="all".',
         )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

@@ -133,7 +133,7 @@ class Cassette:
         part = part_of(real)
         if part.exists() and not writer_lock.is_held_elsewhere(real):
             warn(
-                f"{part} is left from an interrupted recording with mode all. "
+                f"{part} was left by an interrupted recording with mode all. "
                 f"To use it, rename it to {real.name}; the next such recording replaces it."
             )
         if settings is not None and self.replays and not is_offline() and shell() is None:

@@ -83,7 +83,7 @@ class ImportReport:
         kinds = ", ".join(f"{kind} in {count_text(count, 'place')}" for kind, count in self.replaced.items())
         lines.append(f"Secrets replaced: {kinds or 'none were found'}.")
         if self.replaced:
-            lines.append(f"{self.source} still holds its secrets: keep it out of git, and delete it once not needed.")
+            lines.append(f"{self.source} still contains its secrets: keep it out of git, and delete it soon.")
         return lines
 
     def __repr__(self) -> str:

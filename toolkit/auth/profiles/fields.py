@@ -30,7 +30,7 @@ PASSPHRASE: Final = "private_key_passphrase"  # noqa: S105 - the name of a field
 REQUIRED: Final = {kind: tuple(field.name for field in KINDS[kind].fields if field.is_required) for kind in KINDS}
 _FILE: Final = "_file"
 _OWN_PLACES: Final = (
-    "A project may not point at secrets elsewhere: set environment variables, or save the credentials: `toolkit "
+    "A project may not refer to secrets outside it: set environment variables, or save the credentials: `toolkit "
     "credentials add`, or save_credentials() in Python."
 )
 # By kind: the fields by the names that they may have, `<name>_file` included.
@@ -85,11 +85,11 @@ class ProfileFields:
         fitting = self._fitting(kinds_of(self.environment))
         present = [_FIELDS[fitting[0]][name].name for name in self.values]
         if len(set(present)) < len(present):
-            raise self._error(self.values, "give a value and its file, of which one can be used", "Remove one.")
+            raise self._error(self.values, "set both a value and its file, but only one can be used", "Remove one.")
         missing = [self._labels(name for name in REQUIRED[kind] if name not in present) for kind in fitting]
         if all(missing):
-            what = f"make no credentials for {self.environment} without {' or '.join(missing)}"
-            raise self._error(self.values, what, "Add what is missing, or remove the rest.")
+            what = f"are incomplete: credentials for {self.environment} also need {' or '.join(missing)}"
+            raise self._error(self.values, what, "Add what is missing, or remove the others.")
         return self.intended_kind()
 
     def intended_kind(self, wanted: CredentialKind | None = None) -> CredentialKind:
@@ -106,7 +106,7 @@ class ProfileFields:
         own = kinds_of(self.environment)
         if foreign := self.values.keys() - set[str]().union(*(_FIELDS[kind] for kind in own)):
             next_step = f"A {self.environment.rules.holder} uses a {' or a '.join(own)}."
-            raise self._error(foreign, f"cannot be for {self.environment}", next_step, CredentialsMismatch)
+            raise self._error(foreign, f"cannot be used for {self.environment}", next_step, CredentialsMismatch)
         fitting = [kind for kind in kinds if self.values.keys() <= _FIELDS[kind].keys()]
         if not fitting:
             how = f"cannot be used {f'with a {kinds[0]}' if len(kinds) == 1 else 'together'}"

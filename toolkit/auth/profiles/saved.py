@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 KEYRING: Final = "keyring"
 USER_NAME: Final = "key of saved profiles"  # what the keyring shows beside the application's name
 _DESTINATIONS: Final = "destinations"
-_COMMENT: Final = "# Sealed with a key in the system keyring: without that keyring nobody can read it."
+_COMMENT: Final = "# Encrypted with a key in the system keyring. Without that keyring, nobody can read it."
 _SUFFIX: Final = ".toml"
 _OTHER_WAYS: Final = "Set environment variables instead, or fix the permissions of the folder."
 _KEY: Final = re.compile(r"[A-Za-z0-9+/]{43}=\Z")  # 32 bytes
@@ -83,7 +83,7 @@ class SavedProfile:
             key = _read_key(_keyring())
             text = None if key is None else _seal(key, self).open(table["sealed"].encode("utf-8", "replace"))
             if text is None:
-                what = f"The profile {self.name} of {self.environment} does not open with the key in the keyring."
+                what = f"The profile {self.name} of {self.environment} cannot be decrypted with the key in the keyring."
                 next_step = f"Unlock or restore the keyring, or {self._save_again}."
                 raise ConfigurationError(what, next_step, about=KEYRING)
             source = KEYRING
@@ -124,21 +124,21 @@ class SavedProfile:
         table = parse_toml(read_text(self.file, where, next_step), where, next_step)
         is_sealed = isinstance(table.get("sealed"), str) and table.get("kind") in list(CredentialKind)
         if "sealed" in table and not (is_sealed and len(table) == 2):
-            raise ConfigurationError(f"{where} is not a profile: it was changed or cut short.", next_step)
+            raise ConfigurationError(f"{where} is not a profile: it was changed or truncated.", next_step)
         return table
 
     def _fields(self, table: dict[str, Any], where: str) -> tuple[ProfileFields, dict[str, str]]:
         """Return the fields and the binding in a table, which a person may have written. No value is quoted."""
         destinations, next_step = table.pop(_DESTINATIONS, None), f"Fix or remove it, or {self._save_again}."
         if not table.keys() <= FIELDS or not all(isinstance(value, str) and value for value in table.values()):
-            fields = f"Known: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."
+            fields = f"It may have: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."
             what = f"{where} has a field that profiles do not have, or one that is not text."
             raise ConfigurationError(what, f"{next_step} {fields}")
         known = [*ADDRESS_NAMES, HEADER_PREFIX]
         if not isinstance(destinations, dict) or not {HEADER_PREFIX} < {HEADER_PREFIX, *destinations} <= {*known}:
-            what = f"{where} does not say with which addresses the credentials may be used."
+            what = f"{where} does not say for which addresses the credentials may be used."
             form = (
-                f'Add one table [{_DESTINATIONS}] with lines such as auth = "https://..."; names: {", ".join(known)}.'
+                f'Add one table [{_DESTINATIONS}] with lines such as auth = "https://..."; known: {", ".join(known)}.'
             )
             raise ConfigurationError(what, form, about=_DESTINATIONS)
         binding = {

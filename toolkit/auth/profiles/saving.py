@@ -277,6 +277,6 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
         what,
         f"{choice}To save one, run `toolkit credentials add NAME --environment {environment}` at a terminal, or "
         f"save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment variables or in "
-        f"{shown(settings.project / ENV_FILE)}. Looked there and in {shown(profiles_folder())}.",
+        f"{shown(settings.project / ENV_FILE)}. Both were checked, and {shown(profiles_folder())}.",
         about="name" if name else "credentials",
     )

@@ -250,7 +250,7 @@ def with_retries(
         elapsed = clock.monotonic() - first_sent
         pause = retry.pause(tries, elapsed, retry_after, jitter=jitter()) if failure.is_passing else None
         if pause is None:  # raised outside of the handler, so that the error has no context
-            raise failure if tries == 1 else failure.reworded(f"{failure.what} {tries} tries.", failure.next_step)
+            raise failure if tries == 1 else failure.reworded(f"{failure.what} ({tries} tries)", failure.next_step)
         yield Pause(pause, clock)
 
 

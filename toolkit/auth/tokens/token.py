@@ -200,7 +200,7 @@ def _refusal(
     error = error if isinstance(error, str) and _ERROR_CODE.match(error) else None
     server_time, wait = parse_http_date(headers.get("date", "")), retry_after_of(headers, now)
     offset = None if server_time is None else now - server_time
-    did = "gave no token"
+    did = "returned no token"
     if status >= 500 or error == "temporarily_unavailable":
         advice = "The service itself has a problem; try again later."
     elif status == 429:

@@ -71,7 +71,7 @@ def check_cassettes(
     paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
     if missing := next((path for path in paths if not os.path.lexists(path)), None):  # a broken link is a problem
         what = f"The cassette {missing} does not exist."
-        raise ConfigurationError(what, "See which there are: toolkit cassettes list.", about="cassettes")
+        raise ConfigurationError(what, "To see which exist: toolkit cassettes list.", about="cassettes")
     played = None if play_log is None else read_play_log(play_log)
     now = as_clock(clock).now()
     findings = scan_files([path for path in paths if path.is_file()], settings=settings)
@@ -110,11 +110,11 @@ def _problems(
         replacements = []
     for number, counts in replacements:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-        what = f"Recorded today, this would be replaced: {kinds}."
+        what = f"Under today's rules, this would be replaced: {kinds}."
         yield _Problem("rules", what, _TO_SCRUB, opened.items[number].line, number + 1)
     if opened.is_torn:
         what = f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} can be played."
-        yield _Problem("incomplete", what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
+        yield _Problem("incomplete", what, "Open it once with tk.Cassette, which removes it, or record it again.")
     stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
     if stale is not None:
         yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')

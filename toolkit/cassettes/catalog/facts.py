@@ -152,7 +152,7 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Con
     path = find_cassette(cassette, settings)
     data = read_bytes(path)
     if not data.strip():
-        raise differences.missing(path, settings, to_record="see which there are: toolkit cassettes list")
+        raise differences.missing(path, settings, to_record="see which exist: toolkit cassettes list")
     return contents.read(data, source=str(path))
 
 

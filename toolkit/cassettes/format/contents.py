@@ -49,12 +49,12 @@ _NOT_CONVERTED: Final = (
 _OLD: Final = "it is in the format of an older version of vcrpy, before 1.0, which `python -m vcr.migration` converts"
 # What stands in the files of other programs, and what to say of them; the first that fits counts.
 _OTHER_PROGRAMS: Final = (
-    (rb"\A\s*\{\s*\"log\"\s*:", "it is a HAR file; `toolkit cassettes import FILE NAME` makes a cassette of it"),
+    (rb"\A\s*\{\s*\"log\"\s*:", "it is a HAR file; `toolkit cassettes import FILE NAME` makes a cassette from it"),
     (rb"!!python/object:vcr\.request\.Request|\A(?:\[\s*\{\s*\"|- )request\b", _OLD),
     (rb"recorded_with[\"']? *: *[\"']?betamax", _NOT_CONVERTED.format("betamax")),
     (rb"recorded_with[\"']? *: *[\"']?(?:VCR-vcr|vcr/)", _NOT_CONVERTED.format("R's vcr")),
     (rb"recorded_with[\"']? *: *[\"']?VCR|!ruby/struct:VCR::", _NOT_CONVERTED.format("Ruby's VCR")),
-    (rb"(?m)^[ \t{]{0,8}[\"']?http_interactions[\"']? *:", _NOT_CONVERTED.format("Ruby's VCR or a relative of it")),
+    (rb"(?m)^[ \t{]{0,8}[\"']?http_interactions[\"']? *:", _NOT_CONVERTED.format("Ruby's VCR or a similar program")),
     (rb"parsed_body[\"']? *:", _NOT_CONVERTED.format("the serializer of pydantic-ai")),
     (rb"(?m)^ {4}url: ", _NOT_CONVERTED.format("go-vcr")),
 )
@@ -232,7 +232,7 @@ def read_bytes(path: Path) -> bytes:
         return b""
     except OSError as error:
         what = f"Cannot read {printable(str(path.absolute()))}: {error.strerror}."
-        advice = 'Give a file that can be read, or a name such as "tour".'
+        advice = 'Pass a file that can be read, or a name such as "tour".'
         raise CassetteError(what, advice, about="cassette") from None
 
 

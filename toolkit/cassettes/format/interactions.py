@@ -242,7 +242,7 @@ def as_bytes(value: Any, what: str) -> bytes:
         try:
             return value.encode("utf-8")
         except UnicodeEncodeError:
-            raise ValueError(f"{what} has a character that UTF-8 does not have") from None
+            raise ValueError(f"{what} has a character that UTF-8 cannot encode") from None
     if not isinstance(value, bytes | None):
         raise ValueError(f"{what} is not text")  # noqa: TRY004
     return value or b""
@@ -264,5 +264,5 @@ def _header_text(value: Any) -> str:
     try:
         header_bytes(text)
     except UnicodeEncodeError:
-        raise ValueError("a header has a character that UTF-8 does not have") from None
+        raise ValueError("a header has a character that UTF-8 cannot encode") from None
     return text

@@ -163,7 +163,7 @@ class Recorder:
             is_new = stamp is None
             claim.prepared[file] = _append(file, item, stamp, like=self.path)
             if is_new and self.count:
-                warn(f"{file} vanished during the recording; it starts again without what was in it.")
+                warn(f"{file} disappeared during the recording, which starts again without its earlier content.")
                 self.count = 0
             self.count += 1
             return True

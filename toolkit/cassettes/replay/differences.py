@@ -43,7 +43,7 @@ def no_match(
     environment = identity.environment if matcher.uses_identity else None
     if environment and environments and environment not in environments:
         return CassetteMiss(
-            f"{file_name} holds calls of {', '.join(environments)}, and this session is {environment}.",
+            f"{file_name} contains calls of {', '.join(environments)}, but this session is for {environment}.",
             "To replay it, leave the environment out; to record this environment, name another cassette.",
             about="environment",
         )
@@ -195,12 +195,12 @@ def missing(
     with suppress(ConfigurationError):  # the name is not one of a cassette
         elsewhere = find_cassette(path.stem, settings).absolute()
     if elsewhere != path and elsewhere.is_file():
-        advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
+        advice = f'There is one in {elsewhere.parent}: to open it, use the name "{excerpt(elsewhere.stem)}".'
     elif not path.parent.is_dir():
         what += " Its folder does not exist either."
         advice = f"{advice} {HOW_TO_NAME_PROJECT}"
     if is_offline:
-        advice += " Nothing is recorded offline, which TOOLKIT_OFFLINE, tk.offline() or the running command chose."
+        advice += " Nothing is recorded while offline: unset TOOLKIT_OFFLINE, or do not use tk.offline()."
     return CassetteMiss(what, advice, about="cassette")
 
 
@@ -219,6 +219,6 @@ def left_over(file_name: str, count: int, unplayed: Sequence[str]) -> CassetteEr
     more = f"\n  and {len(unplayed) - _MOST_UNPLAYED} more" if len(unplayed) > _MOST_UNPLAYED else ""
     return CassetteError(
         f"{file_name} is strict, but {len(unplayed)} of its {count} interactions were not played.{shown}{more}",
-        "Make the missing calls, or record the cassette again if they are no longer needed.",
+        "Make the missing calls or, if they are no longer needed, record the cassette again.",
         about="strict",
     )

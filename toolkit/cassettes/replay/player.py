@@ -143,7 +143,7 @@ class Player:
             decompress_body(response.headers, response.body)
         except TooLarge:
             what = "has a body that has too many bytes when it is decompressed"
-            advice = "It is not replayed, because it could fill the memory. The file was left as it was."
+            advice = "It is not replayed, because it could exhaust the memory. The file was left as it was."
         except SecretLeak:  # the client says so
             pass
         if not all(_NAME.fullmatch(name) for name, _ in response.headers):
@@ -198,7 +198,7 @@ class Player:
             kind = self._kind_in(text)
             if kind:
                 raise AccessError(
-                    f"{place} holds {kind} from the recording {self._file.name}, which stands for a value that was not "
+                    f"{place} has {kind} from the recording {self._file.name}, which stands for a value that was not "
                     "recorded.",
                     "Nothing was sent. Ask the live service for the value, or replay only recorded calls. "
                     "A client that has replayed a cookie forgets it with client.cookies.clear().",
@@ -268,5 +268,5 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
 
 
 def _unusable(what: str, error: OSError) -> ConfigurationError:
-    next_step = f"Let {VARIABLE} name a folder that can be read and written."
+    next_step = f"Set {VARIABLE} to a folder that you can read and write."
     return ConfigurationError(f"{what}: {error.strerror}.", next_step, about=VARIABLE)
