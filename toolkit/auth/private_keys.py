@@ -1,9 +1,8 @@
 """Private keys: read one from PEM, a JWK or a JWK set, as text or in a file, make new ones, and sign assertions.
 
-`cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, encrypted too), and PyJWT reads a JWK (RFC 7517). Text is always key
-text, and a file is always a Path. Text that was changed on its way is refused, not repaired. The frames below
-`as_signer` hold the key, so its errors show none of them (`frameless`), and errors of other libraries, which may quote
-the key, are replaced.
+`cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, encrypted too), and PyJWT reads a JWK (RFC 7517). A string is always
+key text, and a file is always a Path. Damaged text is refused, not repaired. The frames below `as_signer` contain the
+key, so its errors do not show them (`frameless`), and errors of other libraries, which may quote the key, are replaced.
 
 private_key_jwt follows RFC 7523 sections 2.2 and 3. An assertion is built and signed again for every token request. Its
 claims follow RFC 7523 section 3 and OpenID Connect Core 1.0 section 9. PyJWT does not build it, because it does not
@@ -68,11 +67,11 @@ class Signer(Protocol):
 
     @property
     def key_id(self) -> str | None:
-        """The `kid` that the service knows the key by, or None."""
+        """The `kid` by which the service knows the key, or None."""
         ...
 
     def sign(self, data: bytes, /) -> bytes:
-        """Return the signature of `data` as JWS wants it (RFC 7518 section 3).
+        """Return the signature of `data` as JWS requires it (RFC 7518 section 3).
 
         An ECDSA signature may also be in DER, as key services return it; it is converted.
         """
@@ -100,7 +99,7 @@ class LocalKey:
         return self._implementation.sign(data, self.__key)
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
-        """Return the texts that would give the key away, each with the name of its placeholder."""
+        """Return the texts that would reveal the key, each with the name of its placeholder."""
         return self.__secrets
 
     def identity(self) -> str:
@@ -112,7 +111,7 @@ class LocalKey:
 
 
 def describe_signer(signer: Signer) -> tuple[str, str | None]:
-    """Return algorithm and key ID of a signer, which may have to ask a key service for them."""
+    """Return the algorithm and the key ID of a signer, which may have to ask a key service for them."""
     answer: tuple[Any, Any] = attempt(
         lambda: (signer.algorithm, signer.key_id),
         otherwise=lambda: _signer_error("did not return its algorithm and key_id"),
@@ -133,10 +132,10 @@ def client_assertion(
     typ: str | None = "JWT",
     lifetime: int = ASSERTION_LIFETIME,
 ) -> Secret:
-    """Return a fresh signed assertion, valid for `lifetime` seconds from `now`, and enter it in the register.
+    """Return a new signed assertion, valid for `lifetime` seconds from `now`, and add it to the register.
 
-    `client_id` is issuer and subject, `audience` the recipient. It has no `nbf`, so that a clock slightly behind the
-    server's does no harm. `aud` is one string. Without a `typ` the header has none.
+    `client_id` is issuer and subject, `audience` the recipient. There is no `nbf`, so that a clock that differs
+    slightly from the server's does no harm. `aud` is a single string. If `typ` is None, the header has none.
     """
     algorithm, key_id = describe_signer(signer)
     header = {"alg": algorithm, "typ": typ, "kid": key_id}
@@ -157,13 +156,13 @@ def client_assertion(
 
 
 def _signature(signer: Signer, algorithm: str, data: bytes) -> bytes:
-    """Return the signature of `data` as JWS wants it; errors are replaced, because they may quote secrets."""
+    """Return the signature of `data` as JWS requires it; errors are replaced, because they may quote secrets."""
     result, failure = b"", ""
     try:
         result = bytes(signer.sign(data))
     except Exception as error:  # noqa: BLE001 - a signer may raise anything
         failure = f"could not sign: {type(error).__name__}"
-    if failure:  # raised here, the error does not hold that of the signer
+    if failure:  # raised here, the error has no reference to that of the signer
         raise _signer_error(failure)
     size = _SIZES.get(algorithm)
     if size is not None and len(result) != size and algorithm in EC_ALGORITHMS.values():
@@ -260,7 +259,7 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
     try:
         password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
         return load_pem_private_key(blocks[0].encode("ascii"), password), (Secret(blocks[0]),), {}
-    except TypeError:  # a passphrase is missing or superfluous
+    except TypeError:  # a passphrase is missing, or is not needed
         missing = ("The private key is encrypted with a passphrase.", 'Add passphrase="...".')
         problem = _error(*(_NOT_ENCRYPTED if passphrase else missing), about="passphrase")
     except Exception:  # noqa: BLE001 - whatever it is, it may hold the key
@@ -272,7 +271,7 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
 
 
 def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
-    """Return the private key of a JWK, or that of a JWK set: its only key, or the key that `key_id` names."""
+    """Return the private key of a JWK or of a JWK set: the only key, or the one that `key_id` names."""
     import jwt
 
     jwk: dict[str, Any] = attempt(lambda: json.loads(text), otherwise=_unreadable)
@@ -286,7 +285,7 @@ def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], M
         jwk = named[0]
     if "d" not in jwk:
         raise _error("This JWK is a public or a symmetric key, not a private key.")
-    # Without its algorithm, PyJWT takes the one that fits the key; the two are compared later.
+    # Without the algorithm, PyJWT uses the one that fits the key; the two are compared later.
     keyed = {name: value for name, value in jwk.items() if name != "alg"}
     members = (value for name, value in jwk.items() if name in _PRIVATE_MEMBERS and isinstance(value, str))
     texts = (Secret(text), *(Secret(value) for value in members if len(value) >= _SHORTEST_MEMBER))
@@ -316,7 +315,7 @@ def _unreadable(form: str = "JWK") -> ConfigurationError:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A new key pair: the private half, encrypted if a passphrase was given, and the public half in two forms."""
+    """A new key pair: the private key, encrypted if a passphrase was given, and the public key in two forms."""
 
     thumbprint: str  # SHA-256 of the public key, base64url (RFC 7638)
     private_pem: Secret = field(repr=False)
@@ -345,7 +344,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
         thumbprint=thumbprint,
         private_pem=Secret(private_pem.decode("ascii")),
         public_pem=public.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo).decode("ascii"),
-        # Without the `key_ops` that PyJWT adds to some: "use" says it all.
+        # Without the `key_ops` that PyJWT adds to some: "use" is enough.
         public_jwk={"kty": jwk["kty"], **required, "kid": key_id or thumbprint, "alg": algorithm, "use": "sig"},
     )
 

@@ -1,12 +1,12 @@
-"""The files of saved profiles, one for each, in the user's configuration folder.
+"""The files of saved profiles, one per profile, in the user's configuration folder.
 
-A file has the fields and a table [destinations]: the addresses with their path prefixes, and the prefix of key
-headers, that the credentials may be sent to. If the system has a keyring, the file holds that text sealed, beside the
-kind of the credentials, so that a list need not open the keyring.
+A file has the fields and a table [destinations]: the addresses with their path prefixes, and the prefix of key headers,
+that the credentials may be sent to. If the system has a keyring, that text is encrypted ("sealed"); the kind of
+credentials is not, so that a list need not open the keyring.
 
-The key that seals is 32 random bytes in the system keyring, the same for all profiles. It is made when the first
-profile is saved, and never replaced: a new key would make every saved profile unreadable. So a keyring that is locked
-or broken is an error, and only a missing key is made, by one process at a time.
+The key is 32 random bytes in the system keyring, the same for all profiles. It is made when the first profile is saved,
+and never replaced: a new key would make every saved profile unreadable. So a locked or broken keyring is an error; only
+if the key does not exist is one made, by one process at a time.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ def profiles_folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SavedProfile:
-    """A profile in the folder of saved profiles. Its file is read when it is needed, and need not exist yet."""
+    """A profile in the folder of saved profiles. Its file is read when needed, and need not exist yet."""
 
     environment: Environment
     name: str
     file: Path
 
     def profile(self) -> Profile:
-        """Return the profile as a list shows it. No keyring is opened."""
+        """Return the profile as lists show it. No keyring is opened."""
         table = self._table()
         if "sealed" in table:
             return Profile(self.name, self.environment, CredentialKind(table["kind"]), KEYRING)
@@ -119,7 +119,7 @@ class SavedProfile:
         return f"save the credentials again with `{command}`"
 
     def _table(self) -> dict[str, Any]:
-        """Return the content of the file. If it is sealed, it has two members: the kind and the sealed text."""
+        """Return the content of the file. If it is sealed, it has two fields: the kind and the sealed text."""
         where, next_step = shown(self.file), f"Fix or remove it, or {self._save_again}."
         table = parse_toml(read_text(self.file, where, next_step), where, next_step)
         is_sealed = isinstance(table.get("sealed"), str) and table.get("kind") in list(CredentialKind)
@@ -128,7 +128,7 @@ class SavedProfile:
         return table
 
     def _fields(self, table: dict[str, Any], where: str) -> tuple[ProfileFields, dict[str, str]]:
-        """Return the fields and the binding in a table, which a person may have written. No value is quoted."""
+        """Return the fields and the binding in a table, which may have been written by hand. No value is quoted."""
         destinations, next_step = table.pop(_DESTINATIONS, None), f"Fix or remove it, or {self._save_again}."
         if not table.keys() <= FIELDS or not all(isinstance(value, str) and value for value in table.values()):
             fields = f"It may have: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."
@@ -170,7 +170,7 @@ def profile_at(environment: Environment, name: str) -> SavedProfile:
 
 
 def _keyring() -> KeyringBackend | None:
-    """Return the first keyring of this system that stores secrets, and encrypts them; None if there is none."""
+    """Return the first keyring of this system that stores secrets and encrypts them; None if there is none."""
     import keyring
 
     chosen = attempt(keyring.get_keyring, otherwise=_unusable)
@@ -194,7 +194,7 @@ def _key_to_seal(lock: Path) -> Secret | None:
             new = Secret(base64.b64encode(secrets.token_bytes(32)).decode("ascii"))
             attempt(lambda: backend.set_password(APPLICATION, USER_NAME, new.reveal()), otherwise=_unusable)
             key = _read_key(backend)
-            if key != new:  # some keyrings keep nothing, and do not say so
+            if key != new:  # some keyrings do not store anything, without an error
                 raise _unusable()
     return key
 

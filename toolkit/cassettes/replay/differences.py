@@ -1,4 +1,4 @@
-"""The errors of replay, which describe in words how a request differs from the recording that is nearest to it."""
+"""The errors of replay, which describe how a request differs from the recording that is nearest to it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def no_match(
     calls: Sequence[Interaction],
     environments: Sequence[str] = (),
 ) -> CassetteMiss:
-    """Return the error for a request that no recording answers; request and recorded calls are scrubbed."""
+    """Return the error for a request that no recording answers; the request and the recorded calls are scrubbed."""
     environment = identity.environment if matcher.uses_identity else None
     if environment and environments and environment not in environments:
         return CassetteMiss(
@@ -104,7 +104,7 @@ def differences(
 
 
 def json_places(value: Any, *, is_merged: bool = False) -> Iterator[tuple[str, str, Any]]:
-    """Yield the path of each value in JSON, such as `$.legs[0].qty`, the path that it is in, and the value.
+    """Yield the path of each value in JSON, such as `$.legs[0].qty`, its parent path, and the value.
 
     Outer values come first. If `is_merged`, all items of an array have one path, such as `$.legs[].qty`.
     """
@@ -128,7 +128,7 @@ def _listed(part: Hashable) -> Pairs:
 
 
 def _in_part(recorded: Pairs, requested: Pairs) -> Iterator[str]:
-    """Yield the differences between two lists of names and texts; the name "" stands for a whole part."""
+    """Yield the differences between two lists of names and texts; the name "" means a whole part."""
     sides: list[dict[str, list[str]]] = [{}, {}]
     for side, pairs in zip(sides, (recorded, requested), strict=True):
         for name, text in pairs:
@@ -164,7 +164,7 @@ def _text_of(body: bytes, *, is_shown: bool) -> str:
 
 
 def _difference(where: str, recorded: str | None, requested: str | None) -> str:
-    """Return two values that differ, cut so that the difference shows; None stands for a missing value."""
+    """Return two values that differ, shortened so that the difference shows; None means a missing value."""
     left, right = (None if text is None else excerpt(text, _LONGEST) or "empty" for text in (recorded, requested))
     if recorded is None:
         return f"{where}not recorded, requested {right}"
