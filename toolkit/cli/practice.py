@@ -46,7 +46,7 @@ def practice(
 ) -> None:
     """Run a local service to practise with.
 
-    It runs on this machine until Ctrl+C. The command prints its addresses and credentials, ready to paste.
+    The service runs on this machine until you press Ctrl+C. Its addresses and credentials are printed, ready to paste.
     """
     from toolkit.practice_service import practice as start_practice  # its server is an extra
 
@@ -65,7 +65,7 @@ def practice(
 
 
 def how_to_call(form: str, addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Iterator[str]:
-    """Yield the lines that name the practice service's addresses and credentials. Nothing else prints credentials."""
+    """Yield the lines with the practice service's addresses and credentials. Nothing else prints credentials."""
     yield "# A practice service, for this machine only. Its credentials stop working when it stops."
     if form == "env":
         yield "# The toolkit reads no addresses from .env. Copy them to toolkit.toml:\n# [addresses]"
@@ -87,7 +87,7 @@ def assignment(form: str, name: str, value: str) -> str:
         return f"export {name}={shlex.quote(value)}"
     if form == "powershell":
         return f"$env:{name} = '{value}'"
-    return f"{name}={toml_string(value)}"  # in one line, since many readers of such files take a line at a time
+    return f"{name}={toml_string(value)}"  # on one line, since many programs read such files line by line
 
 
 def _wait_for_interrupt() -> None:

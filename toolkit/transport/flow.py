@@ -34,7 +34,7 @@ class Read(NamedTuple):
 
 
 class ReadAndClose(NamedTuple):
-    """Close a response after reading its undecoded body; the outcome is the body, up to about `limit` bytes.
+    """Close a response after reading its undecoded body; the outcome is the body, up to about `most` bytes.
 
     To discard a response, read a short body anyway: that keeps the connection open.
     """
