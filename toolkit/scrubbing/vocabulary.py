@@ -218,7 +218,7 @@ def needs_strong_value(name: str, place: Place) -> bool:
 
 
 def may_hold_several(name: str) -> bool:
-    """Check whether a list or an object under a name that needs strong values may hold credentials."""
+    """Check whether a list or an object under a name that needs strong values may contain credentials."""
     last = normal_name(last_name(name))
     return last in _DOUBTFUL_FIELDS or last.removesuffix("s") in _EXACT[Place.JSON]
 

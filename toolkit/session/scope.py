@@ -61,7 +61,7 @@ class Scope:
     Args:
         interface: the interface, for messages.
         own: its configured address, or None in a replay without addresses.
-        symbolic: the address that stands for it in recordings; links in replayed bodies lead there.
+        symbolic: its symbolic address in recordings, to which links in replayed bodies lead.
         header_prefix: prefix of the key headers, which callers may not set themselves.
         others: addresses of other interfaces. Paths below them do not belong to this interface, even if they
             are also below `own`.

@@ -1,4 +1,4 @@
-"""Credentials that a message names, by the names beside them or by their shape.
+"""Credentials in a message, recognized by their names or by their shape.
 
 `find` goes through a message, notes what to replace in the rest of the recording, and replaces everything else in its
 place. `walking` has the places of a message: URI, headers, cookies, forms, parts and text. `fields` reads names with
