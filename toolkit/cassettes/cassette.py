@@ -108,7 +108,7 @@ class Cassette:
         if self.records and self.path.suffix == ".json":
             raise ConfigurationError(
                 f"Cannot record to {self.path}: recordings are YAML, which can be appended to.",
-                'Give the cassette the suffix .yaml; or replay this one with mode="none".',
+                'Use the suffix .yaml for the cassette, or replay this one with mode="none".',
                 about="cassette",
             )
         if self.records:

@@ -184,7 +184,7 @@ def prune(
         dropped = terminal.records(prune_cassette(name, numbers or (), **choice))
         if not dropped:
             what = f"No interaction of {name} matches, so there is nothing to remove."
-            next_step = f"Give numbers, --unplayed, --method or --uri; see toolkit cassettes show {name}"
+            next_step = f"Pass numbers, --unplayed, --method or --uri; see toolkit cassettes show {name}"
             raise ConfigurationError(what, next_step, about="numbers")
         terminal.print_rows(dropped, ("number", "method", "uri", "status"), as_json=as_json)
         count = count_text(len(dropped), "interaction")

@@ -225,7 +225,7 @@ def is_offline() -> bool:
     """
     value = os.environ.get(_OFFLINE_VARIABLE, "").strip().lower()
     if value not in _TRUE | _FALSE:
-        what = f"TOOLKIT_OFFLINE is {value!r}, which means neither yes nor no."
+        what = f"TOOLKIT_OFFLINE is {value!r}, which is neither yes nor no."
         raise ConfigurationError(what, "Set it to 1 or 0.", about=_OFFLINE_VARIABLE)
     return value in _TRUE
 

@@ -176,7 +176,7 @@ class KnownSecrets:
                 )
         if is_exceeded:
             warn(
-                f"{where} holds compressed or encoded data, too much to search all of it for secrets. Its text was "
+                f"{where} contains too much compressed or encoded data to search all of it for secrets. Its text was "
                 "searched, including what is decompressed; look at it before you pass it on."
             )
 

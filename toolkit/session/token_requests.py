@@ -44,7 +44,7 @@ def make_authorizer(sender: Sender) -> Authorizer:
     if credentials is None:
         raise ConfigurationError(
             "This session replays without credentials, so it cannot send anything.",
-            "Give the session credentials, or replay only recorded calls.",
+            "Pass credentials to the session, or replay only recorded calls.",
             about="credentials",
         )
     address_name = credentials.environment.rules.addresses[Interface.AUTH]

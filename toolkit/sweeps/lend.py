@@ -147,7 +147,7 @@ class Loan:
 def _warn_of_open(address: str) -> None:
     if address:
         warn(
-            f"The cluster is called without TLS at {excerpt(address)}: any program on this machine, whoever runs it, "
+            f"The cluster is called without TLS at {excerpt(address)}: any program on this machine, of any user, "
             "can read the lent access token there. If others use this machine, lend to a cluster with TLS, "
             "Client(security=True), or within this process, Client(processes=False)."
         )
@@ -291,8 +291,8 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
         )
     if credentials is None or isinstance(credentials, BorrowedCredentials):
         raise CredentialsMismatch(
-            "This session has no credentials of its own, so it cannot lend.",
-            "Lend from the process that holds the credentials; its handle may be passed on.",
+            "This session borrows its tokens, so it cannot lend.",
+            "Lend from the process that has the credentials; you may pass its handle on.",
             about="credentials",
         )
     verify = getattr(network, "verify", None)
@@ -303,7 +303,7 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
     }
     for name in filter(own.__getitem__, own):
         raise ConfigurationError(
-            f"A session with a {name} of its own cannot be lent: the object exists only in this process.",
+            f"A session with its own {name} cannot be lent: the object exists only in this process.",
             f"Leave out {name}=. For TLS, verify= may be the path of a file that every worker has.",
             about=name,
         )

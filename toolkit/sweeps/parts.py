@@ -212,7 +212,7 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
     except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
         reason = "of another program or version" if isinstance(error, KeyError) else "incomplete or not Parquet"
         raise ConfigurationError(
-            f"A sweep's folder may hold only files of the sweep, but {excerpt(name, 60)} is {reason}.",
+            f"A sweep's folder may contain only files of the sweep, but {excerpt(name, 60)} is {reason}.",
             "Remove that file, or sweep into another folder.",
             about="into",
         ) from None

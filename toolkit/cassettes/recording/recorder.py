@@ -143,7 +143,7 @@ class Recorder:
                     self.part.replace(self.path)
                 except OSError as error:
                     what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
-                    next_step = "Rename it by hand, or record it again if it is gone."
+                    next_step = "Rename it by hand, or record it again if it was deleted."
                     raise CassetteError(what, next_step, about="cassette") from None
                 claim.prepared = {self.path: _stamp_of(self.path)}
                 self._anew = False

@@ -31,7 +31,7 @@ _ADVICE: Final = (
     "Revoke each secret first, where it was issued, and check there what it was used for.",
     "Clean the file: clear a notebook's outputs, scrub a recording with toolkit cassettes scrub, delete a log.",
     "Keep the value in a variable, or save it with toolkit credentials add.",
-    "If it was committed: git filter-repo --invert-paths --path FILE takes the file out of git's history.",
+    "If it was committed: git filter-repo --invert-paths --path FILE removes the file from git's history.",
     _MORE,
 )
 
