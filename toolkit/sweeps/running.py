@@ -1,8 +1,8 @@
 """The run of a sweep: threads or tasks that take keys and ask for them, and one thread that writes.
 
 There are `at_once` threads for a client of a Session, or tasks for one of an AsyncSession. Each takes its next key when
-it is done with the last, and hands the outcome to the writer through a queue that is bounded. So the keys may be
-endless, and memory holds what is in flight and what is not written yet.
+it is done with the last, and adds the outcome to a batch, under a lock; full batches go to the writer, and if two of
+them wait, all wait for it. So the keys may be endless, and memory holds what is in flight and what is not written yet.
 
 On a Dask cluster keys are handed out in shares, and a worker runs the same code for its own, in parts of its own. It
 may die in the middle, and another may get its task; or it may seem dead and go on writing. So each attempt writes files
@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from toolkit.core.document import Interface
 from toolkit.core.errors import ServiceError, SweepError, Unreachable
 from toolkit.core.ledger import SystemClock
 from toolkit.core.tracebacks import warn
-from toolkit.sweeps.asking import Answered, Outcome, Plan
+from toolkit.sweeps.asking import Batch, Outcome, Plan
 from toolkit.sweeps.folder import Folder, SweepPlace
 from toolkit.sweeps.parts import Key, KeyedRows, KeyFailure, KeySource, failed_rows, joined
 from toolkit.transport.flow import Flow, Pause, run, run_async
@@ -92,18 +91,16 @@ class Run:
         self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
         self._stopped = threading.Event()
         self._error: BaseException | None = None
-        self._noting = threading.Lock()
+        # What follows is guarded by the lock, because threads and the writer change it.
+        self._lock = threading.Lock()
+        self._batch = Batch(plan)
         self._in_vain = 0
-        # What follows belongs to the thread that writes. Threads are daemons, because the interpreter would wait for
-        # others after an interrupt.
-        self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
-        self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
         self._hint = ""  # what to warn of while the run goes on
-        self._answers: list[Answered] = []
-        self._failures: list[KeyFailure] = []
-        self._bytes = 0
-        self._due_at: float | None = None
-        self._part: KeyedRows | None = None
+        # Batches for the writer, and None after the last one. Threads are daemons, because the interpreter would wait
+        # for others after an interrupt.
+        self._ready: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
+        self._part: KeyedRows | None = None  # this and its name belong to the writer
         self._part_name = ""
 
     def on_threads(self) -> None:
@@ -143,63 +140,53 @@ class Run:
         try:
             while not self._stopped.is_set() and (key := self.source.take()) is not None:
                 outcome = yield from self._plan.asking(key, lane)
-                while not self._hand_over(outcome):
+                self._add(outcome)
+                while self._ready.qsize() > 1 and not self._stopped.is_set():  # the folder is slower than the service
                     yield Pause(_FULL_PAUSE, SystemClock())
-                self._note(outcome)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - raised on the thread or in the task of the caller
             self._stop(error)
 
-    def _hand_over(self, outcome: Outcome | None) -> bool:
-        """Give an outcome to the writer; return False if the queue is full. After the end it is dropped."""
-        try:
-            if not self._stopped.is_set() or outcome is None:
-                self._outcomes.put_nowait(outcome)
-        except queue.Full:
-            return False
-        return True
+    def _add(self, outcome: Outcome) -> None:
+        """Add an outcome to the batch, and give it to the writer if it is full."""
+        with self._lock:
+            self._batch.add(outcome)
+            self._count(outcome)
+            if len(self._batch) >= _BATCH_KEYS or self._batch.size >= _BATCH_BYTES:
+                self._ready.put(self._taken())
+            self._note(outcome)
+
+    def _taken(self) -> Batch:
+        """Return the batch and begin another, under the lock: what threads add later is not in it."""
+        batch, self._batch = self._batch, Batch(self._plan)
+        return batch
+
+    def _next(self) -> Batch | None:
+        """Wait for a batch that is full, but not long: then return the one that is not; return None at the end."""
+        with suppress(queue.Empty):
+            return self._ready.get(timeout=None if self._is_replay else SECONDS)
+        with self._lock:
+            return self._taken()
 
     def _write_all(self) -> None:
         try:
-            is_open = True
-            while is_open:
-                with suppress(queue.Empty):
-                    outcome = self._outcomes.get(timeout=_TICK)
-                    if outcome is None:
-                        is_open = False
-                    else:
-                        self._add(outcome)
-                is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
-                is_full = len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES
-                if is_late or is_full or not is_open:
-                    self._write()
+            for batch in filter(len, iter(self._next, None)):
+                self._write(batch)
             self._part = None
             self.notes |= dict.fromkeys((self._plan.more, self._plan.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
 
-    def _add(self, outcome: Outcome) -> None:
-        if self._due_at is None:
-            self._due_at = time.monotonic() + SECONDS
-        if isinstance(outcome, KeyFailure):
-            self._fail(outcome)
-        else:
-            self.answered += 1
-            self._answers.append(outcome)
-            self._bytes += outcome.size
-
-    def _write(self) -> None:
+    def _write(self, batch: Batch) -> None:
         self.folder.kind = kind = self.source.kind
-        rows, unfit = self._plan.rows_of(self._answers, kind)
-        self.answered -= len(unfit)
-        for failure in unfit:
-            self._fail(failure)
-        if self._failures:
-            rows.append(failed_rows(self._failures, kind))
-        self._answers, self._failures, self._bytes, self._due_at = [], [], 0, None
-        if not rows:
-            return
+        rows, unfit = batch.rows(kind)
+        with self._lock:
+            self.answered -= len(unfit)
+            for failure in unfit:
+                self._count(failure)
+        if failures := [*batch.failures, *unfit]:
+            rows.append(failed_rows(failures, kind))
         if self._part is None:
             self._part_name = self.folder.next_name(self._name)
         part = self._part = joined(rows if self._part is None else [self._part, *rows])
@@ -207,20 +194,23 @@ class Run:
         if part.table.num_rows >= _PART_ROWS or part.table.nbytes >= _PART_BYTES or len(part.keys) >= _PART_KEYS:
             self._part = None
 
-    def _fail(self, failure: KeyFailure) -> None:
+    def _count(self, outcome: Outcome) -> None:
+        if not isinstance(outcome, KeyFailure):
+            self.answered += 1
+            return
         self.failed += 1
-        self._failures.append(failure)
         if self.failed == _WARN_AT and not self.answered:
             self._hint = (
-                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
+                f"The first {_WARN_AT} keys all failed: {outcome.reason.rstrip('.')}. If that is not what you expect, "
                 "interrupt the sweep and check call(key); .retry() asks for failures again."
             )
 
     def _end(self) -> None:
-        """Let the writer write what it has, even after an interrupt or an error."""
+        """Let the writer write what there is, even after an interrupt or an error; what comes later is dropped."""
         self._stopped.set()
-        while self._writing.is_alive() and not self._hand_over(None):
-            time.sleep(_FULL_PAUSE)
+        with self._lock:
+            self._ready.put(self._taken())
+        self._ready.put(None)
         self._writing.join()
 
     def _raise(self) -> None:
@@ -241,14 +231,13 @@ class Run:
 
     def _note(self, outcome: Outcome) -> None:
         """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""
-        with self._noting:
-            is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
-            self._in_vain = self._in_vain + 1 if is_in_vain else 0
-            if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
-                what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
-                if outcome.status is None:
-                    raise Unreachable(what, _LATER)
-                raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)
+        is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
+        self._in_vain = self._in_vain + 1 if is_in_vain else 0
+        if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
+            what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
+            if outcome.status is None:
+                raise Unreachable(what, _LATER)
+            raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)
 
 
 @dataclass(frozen=True, slots=True)
