@@ -41,12 +41,12 @@ _LEAST: Final = 0.001  # seconds of a timeout, and calls a second
 
 
 class BaseSession(Generic[ClientType]):
-    """A session without its kind of httpx client.
+    """What sessions have in common, whichever kind of httpx client they use.
 
     Attributes:
         environment: the environment that is called.
         credentials: the caller's credentials; None in a replay without credentials.
-        settings: addresses, header prefix and cassettes folder in force.
+        settings: the effective addresses, header prefix and cassettes folder.
         cassette: the cassette that is replayed and recorded, or None when live.
         is_practice: True if a practice service of this process answers, so that no real account is involved.
         retry: limits for sending failed calls again.

@@ -68,11 +68,14 @@ def list_cassettes(
 
     Returns:
         Sorted by path:
-            name (str): name or path with which to open it. environments (str): names of the environments that were
-            called, separated by commas. interactions (int64): how many there are. recorded (datetime64[us, UTC]): when
-            the first interaction was recorded; missing if that is not known. stale (bool): whether that is older than
-            `stale_after` in toolkit.toml. size (int64): bytes of the file. written_by (str): "toolkit" or "vcrpy";
-            missing if it cannot be read. problem (str): why it cannot be read as a cassette; missing if it can.
+            name (str): name or path with which to open it.
+            environments (str): names of the environments that were called, separated by commas.
+            interactions (int64): how many there are.
+            recorded (datetime64[us, UTC]): when the first interaction was recorded; missing if that is not known.
+            stale (bool): whether that is older than `stale_after` in toolkit.toml.
+            size (int64): bytes of the file.
+            written_by (str): "toolkit" or "vcrpy"; missing if it cannot be read.
+            problem (str): why it cannot be read as a cassette; missing if it can.
 
     Raises:
         ConfigurationError: if the folder does not exist.
