@@ -67,6 +67,7 @@ def same_outcome(*outcomes):
 @pytest.mark.filterwarnings("ignore")
 @given(PAGES, OPTIONS)
 @example([[{"id": None, "cash": 0}]], {"schema": pa.schema([("cash", pa.timestamp("us"))])})
+@example([[[1, 2], [3, 4], [5, 6]]], {})
 def test_pages_joined_are_the_table_of_all_records(pages, options):
     """Names, their order, types and values are those of one list of all records."""
     same(pages, **options)
