@@ -147,11 +147,11 @@ def test_key_id_and_algorithm_of_a_jwk():
 
 
 UNREADABLE_PEM, UNREADABLE_JWK = "PEM of the private key cannot be read", "JWK of the private key cannot be read"
-NO_KEY = "holds no whole private keys"
+NO_KEY = "holds no whole private key in PEM or JWK"
 BAD_TEXTS = {
     "public key": (lambda: public_pem(key("P-256")), "holds a public key"),
     "certificate": (certificate_pem, "or a certificate"),
-    "two private keys": (lambda: pem_of("PKCS#8 P-256") + pem_of("PKCS#8 RSA"), "holds 2 whole private keys"),
+    "two private keys": (lambda: pem_of("PKCS#8 P-256") + pem_of("PKCS#8 RSA"), "holds 2 private keys, not one"),
     "written out line breaks": (lambda: pem_of("PKCS#8 P-256").replace("\n", "\\n"), UNREADABLE_PEM),
     "cut within": (lambda: pem_of("PKCS#8 RSA")[:600] + "\n-----END PRIVATE KEY-----", UNREADABLE_PEM),
     "cut at its end": (lambda: pem_of("PKCS#8 RSA")[:-20], NO_KEY),

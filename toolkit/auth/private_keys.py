@@ -255,8 +255,9 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
     blocks = [match[0] for match in _BLOCK.finditer(text)]
     if len(blocks) != 1:
         is_public = not blocks and ("PUBLIC KEY-----" in text or "CERTIFICATE-----" in text)
-        found = "a public key or a certificate" if is_public else f"{len(blocks) or 'no'} whole private keys"
-        raise _error(f"The text of the private key holds {found}, not one private key in PEM or JWK.")
+        several = f"{len(blocks)} private keys, not one" if blocks else "no whole private key in PEM or JWK"
+        found = "a public key or a certificate, not a private key" if is_public else several
+        raise _error(f"The text of the private key holds {found}.")
     try:
         password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
         return load_pem_private_key(blocks[0].encode("ascii"), password), (Secret(blocks[0]),), {}

@@ -13,9 +13,14 @@ statuses of their own). Commands are thin: each calls the rooms below, and print
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
-    """Run the command line."""
-    from toolkit.cli.app import run
+    """Run the command line. Ctrl+C ends it without a traceback, even while it loads."""
+    try:
+        from toolkit.cli.app import run
 
-    run()
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)
