@@ -51,7 +51,7 @@ UnplayedOption = Annotated[
     typer.Option("--unplayed", help="Run this notebook or folder offline, and look for what it does not play."),
 ]
 PlayLogOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help=f"The folder {VARIABLE} of earlier runs: look for the rest.")
+    Path | None, typer.Option(metavar="FOLDER", help=f"{VARIABLE} of earlier runs: find what they did not play.")
 ]
 FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes that fail, such as {','.join(KINDS)}.")]
 
@@ -164,10 +164,10 @@ def prune(
     name: NameArgument,
     numbers: NumbersArgument = None,
     method: Annotated[str | None, typer.Option(help="Drop calls of this method.")] = None,
-    uri: Annotated[str | None, typer.Option(help="Drop calls whose URI or path fits; * is any text. Quote it.")] = None,
+    uri: Annotated[str | None, typer.Option(help="Drop calls with this URI or path; * is any text. Quote it.")] = None,
     unplayed: UnplayedOption = None,
     play_log: PlayLogOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
     yes: terminal.YesOption = False,
     as_json: terminal.JsonOption = False,
 ) -> None:
@@ -191,14 +191,14 @@ def prune(
             terminal.confirm(f"Drop {count} of {name}?", yes=yes, piped=as_json)
             prune_cassette(name, numbers or (), **choice, dry_run=False)
     if not as_json:
-        terminal.say(f"{count} would go. Nothing was changed." if dry_run else f"Dropped {count} of {name}.")
+        terminal.say(f"{count} would be removed. Nothing was changed." if dry_run else f"Dropped {count} of {name}.")
 
 
 @app.command(epilog=terminal.examples("toolkit cassettes scrub tour --dry-run", "toolkit cassettes scrub old.yaml"))
 @terminal.errors_exit_with(_UNUSABLE)
 def scrub(
     name: NameArgument,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be replaced.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be replaced.")] = False,
     as_json: terminal.JsonOption = False,
 ) -> None:
     """Scrub a recording again, with today's rules.
@@ -256,7 +256,7 @@ def drift(
     credentials: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of a profile; by default the one in the recording.")
     ] = None,
-    per_second: Annotated[float | None, typer.Option(help="The most calls a second.")] = None,
+    per_second: Annotated[float | None, typer.Option(help="Maximum number of calls per second.")] = None,
     fail_on: FailOnOption = "",
     as_json: terminal.JsonOption = False,
 ) -> None:
@@ -301,7 +301,7 @@ def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | 
         for verdict in verify(notebooks, play_log=log):
             if verdict.failure is not None:
                 what = f"{verdict.path} could not be run, so it is not known what it plays. {verdict.failure.what}"
-                raise ConfigurationError(what, f"See toolkit verify {verdict.path}", about="unplayed")
+                raise ConfigurationError(what, f"To see why: toolkit verify {verdict.path}", about="unplayed")
         yield log
 
 

@@ -101,7 +101,7 @@ def add(
     as_profile_name(name)
     missing = [field for field in REQUIRED[chosen] if field not in values]
     if missing and not stdin and not can_ask():
-        what = "The secret values can be asked for at a terminal only."
+        what = "Secret values can be entered at a terminal only."
         next_step = f"Add --stdin and pipe one value per line, or set {variables_to_set(environment, None)}."
         raise ConfigurationError(what, next_step, about="stdin")
     if profile_at(environment, name).file.exists():
@@ -138,7 +138,7 @@ def list_(environment: terminal.OptionalEnvironment = None) -> None:
     for entry in entries:
         profile = entry.outcome
         if isinstance(profile, Profile):
-            remark = "" if entry.comes_first else "not used: an earlier place has a profile of that name"
+            remark = "" if entry.comes_first else "not used: an earlier source has a profile of that name"
             rows.append((entry.environment, entry.name, str(profile.kind), profile.source, remark))
         else:
             rows.append((entry.environment, entry.name, "", "", f"broken: {profile.what}"))
@@ -199,7 +199,7 @@ def allow(
     new = changes(destinations, uses_of(credentials))
     who = f"{name} for {environment} ({credentials.loaded_from})"
     if not new:
-        terminal.say(f"The credentials {who} may already go there.")
+        terminal.say(f"The credentials {who} may already be sent there.")
         return
     terminal.say(f"The credentials {who} would go to new destinations:")
     _confirm_changes(new, yes=yes)
@@ -322,9 +322,9 @@ def _called(session: Session, interface: Interface, path: str) -> _Probe:
     if response.is_success:
         return _Probe(interface, call, True, "works", status=status)
     if path == "/" and not is_refusal:
-        meaning = "reached, and not refused; the service's document shows nothing to call there"
+        meaning = "reached, and not refused; the service document shows no call to test there"
         return _Probe(interface, call, True, meaning, status=status)
-    meaning = "refused: these credentials are not accepted" if is_refusal else "an error, which is not a refusal"
+    meaning = "refused: these credentials are not accepted" if is_refusal else "an error other than a refusal"
     return _Probe(interface, call, False, meaning, status_error(response).next_step, status)
 
 

@@ -34,14 +34,14 @@ def practice(
     accounts: Annotated[int, typer.Option(help="Accounts of each broker partner.")] = 25,
     token_validity: Annotated[float, typer.Option(help="Seconds for which a token is accepted.")] = 900,
     delay: Annotated[float, typer.Option(help="Seconds to wait before each answer.")] = 0.0,
-    rate_limit: Annotated[float | None, typer.Option(help="Calls a second for each holder; more get 429.")] = None,
+    rate_limit: Annotated[float | None, typer.Option(help="Calls per second for each caller; others get 429.")] = None,
     port: Annotated[int, typer.Option(help="First of eight consecutive ports; 0 picks free ones.")] = 0,
     form: Annotated[
         str | None,
-        typer.Option("--format", help=f"How to print variables: {', '.join(_FORMS)}; by default as this shell does."),
+        typer.Option("--format", help=f"How to print variables: {', '.join(_FORMS)}; by default those of this shell."),
     ] = None,
     client_keys: Annotated[
-        bool, typer.Option("--client-keys", help="Print the client keys of broker partners in place of their secrets.")
+        bool, typer.Option("--client-keys", help="Print the client keys of broker partners instead of their secrets.")
     ] = False,
 ) -> None:
     """Run a local service to practise with.
@@ -68,7 +68,7 @@ def how_to_call(form: str, addresses: Mapping[str, str], credentials: Mapping[st
     """Yield the lines that name the practice service's addresses and credentials. Nothing else prints credentials."""
     yield "# A practice service, for this machine only. Its credentials stop working when it stops."
     if form == "env":
-        yield "# The toolkit takes no addresses from .env. For toolkit.toml:\n# [addresses]"
+        yield "# The toolkit reads no addresses from .env. Copy them to toolkit.toml:\n# [addresses]"
         yield from (f"# {name} = {toml_string(address)}" for name, address in addresses.items())
     else:
         yield f"# Paste into another shell, then run: {terminal.pasteable('toolkit record mine -e broker-sandbox')}"

@@ -53,7 +53,7 @@ def record(
         as_choice(interface, _INTERFACES, about="interface")
     mistakes = (
         ("PATHS", not all(map(_is_path, paths or ())), "A path begins with one slash, as in /v1/accounts."),
-        ("--interface", interface is not None and not paths, "It says where paths are, but no path is named."),
+        ("--interface", interface is not None and not paths, "It needs a path, and none was given."),
         ("--credentials", with_practice and credentials is not None, "The practice service has its own credentials."),
         ("--environment", environment is None and not with_practice, "Name one, or add --practice."),
     )

@@ -36,7 +36,7 @@ def scan(
     ] = "text",
     as_json: terminal.JsonOption = False,
     save_sarif: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report as SARIF too, beside standard output.")
+        Path | None, typer.Option(metavar="FILE", help="Also save the report as SARIF in this file.")
     ] = None,
     secret_from: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Variable with a secret to look for in every form.")
@@ -65,7 +65,7 @@ def scan(
     if stdin:
         secrets += [line.strip() for line in terminal.read_pipe().reveal().splitlines() if line.strip()]
     if any(len(secret) < SHORTEST_SECRET for secret in secrets):
-        raise typer.BadParameter(f"Leave out secrets of fewer than {SHORTEST_SECRET} characters: any text has them.")
+        raise typer.BadParameter(f"A secret needs {SHORTEST_SECRET} characters: shorter text is found everywhere.")
     with terminal.status("Scanning"):
         findings = scan_files(paths or [Path()], secrets=secrets)
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())

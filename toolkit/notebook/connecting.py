@@ -138,7 +138,7 @@ def obstacle(environment: Environment, settings: Settings, *, for_visitors: bool
     The trial call goes to the interface of the accounts, and a broker partner's token comes from the auth interface.
     """
     if is_over(environment, settings):
-        step = "To go on, run service = tk.practice().start() in a cell."
+        step = "To continue, run service = tk.practice().start() in a cell."
         return Problem("The practice service at these addresses has ended.", step)
     addresses = environment.rules.addresses
     try:
@@ -150,7 +150,7 @@ def obstacle(environment: Environment, settings: Settings, *, for_visitors: bool
         if settings.addresses or for_visitors:
             return problem
         return Problem(
-            problem.what, f"{problem.next_step}\nTo try it without one, run service = tk.practice().start()."
+            problem.what, f"{problem.next_step}\nTo try it without an address, run service = tk.practice().start()."
         )
     return None
 

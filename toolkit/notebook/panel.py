@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _NOT_CONNECTED: Final = "Not connected."
 _ENDED: Final = "The practice service has stopped, so the session cannot send anything."
-_KEPT: Final = "The choices above could not be connected. The session below is the earlier session."
-_EDITED: Final = "The choices above are not connected yet: press Connect. The session below is the earlier session."
+_KEPT: Final = "Could not connect with the choices above. The session below is the earlier session."
+_EDITED: Final = "The choices above are not in use yet: press Connect. The session below is the earlier session."
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
 _NO_SCREEN: Final = "Nobody can choose here: name a cassette that exists, or open a tk.Session with saved credentials."
 _EARLIER: Final = "Change the choices and connect again; until then panel.session is the earlier session."
@@ -201,7 +201,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             if names:
                 self._form.clear()
             if names and not texts:
-                self._fail(Problem("This front end does not send what is typed here.", f"If so, {self._way_out()}"))
+                self._fail(Problem("This front end did not send what was typed.", f"In that case, {self._way_out()}"))
             elif names and texts.keys() == names:
                 self._connect_typed(texts)
 

@@ -148,7 +148,7 @@ def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> d
     at = next((at for at, cell in enumerate(cells) if "parameters" in cell["metadata"].get("tags", ())), None)
     wrong = [name for name in parameters if not name.isidentifier()]
     if at is None or wrong:
-        what = f"{wrong[0]!r} is not a name of Python." if wrong else "No cell of the notebook has the tag parameters."
+        what = f"{wrong[0]!r} is not a Python name." if wrong else "No cell of the notebook has the tag parameters."
         raise ConfigurationError(what, "Tag the cell that sets the default values.", about="parameters")
     source = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in parameters.items())])
     kept = [cell for cell in cells[at + 1 :] if "injected-parameters" not in cell["metadata"].get("tags", ())]
@@ -197,7 +197,7 @@ def check_text(where: str, text: str, known: KnownSecrets, replacements: Replace
         lines = (line.encode("utf-8", "replace") for line in text.split("\n"))
         line = next((number for number, line in enumerate(lines, start=1) if known.find(line) is not None), 1)
     if line is not None:
-        what = f"{where.replace('{}', str(line))} would hold a secret or a value that the rules replace."
+        what = f"{where.replace('{}', str(line))} would contain a secret or a value that the rules replace."
         raise SecretLeak(what, ADVICE, about="notebook")
 
 
@@ -229,7 +229,7 @@ def _refuse_real_accounts(name: str, recorded: Collection[Interaction]) -> None:
     real = sorted({Environment.LIVE, Environment.BROKER_LIVE} & callers)
     if real or any(urlsplit(each.request.uri).netloc in _REAL_HOSTS for each in recorded):
         raise PublishError(
-            f"{name} was recorded in {' and '.join(real) or 'production'}, so it holds data of real accounts.",
+            f"{name} was recorded in {' and '.join(real) or 'production'}, so it contains data of real accounts.",
             'Name the fields with personal data in toolkit.toml, such as pseudonyms = ["account_number", "name", '
             '"email"] under [scrubbing]; or, if anyone may see all of it, set publish = "as is".',
             about="publish",

@@ -75,7 +75,7 @@ def page_of(
     try:
         html, _ = exporter.from_notebook_node(notebook, resources={"page": page})
     except InvalidNotebook as error:
-        raise PublishError(f"A text shows a picture that is not attached ({error}).", "Attach it again.") from None
+        raise PublishError(f"A cell shows a picture that is not attached ({error}).", "Attach it again.") from None
     return f"{html.strip()}\n".encode()
 
 

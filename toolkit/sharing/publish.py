@@ -228,7 +228,7 @@ def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
     if not verdict.outcome.is_good:
         cells = ", ".join(str(each.cell) for each in verdict.differences)
         what = f"Two runs of the copy give different outputs: {cells}."
-        next_step = "Remove from the notebook what depends on the clock, on chance or on the machine."
+        next_step = "Remove from the notebook what depends on the clock, on random numbers or on the machine."
         raise PublishError(what, next_step, about="notebook")
 
 
@@ -254,7 +254,7 @@ def _check(stage: Path, target: str, known: KnownSecrets, replacements: Replacem
             check_text(f"{name}, line {{}},", path.read_text("utf-8", "replace"), known, replacements)
     for finding in scan_files(stage, settings=Settings(project=stage)):
         place = f"{finding.path.relative_to(stage).as_posix()}, line {finding.line}, {finding.place or 'text'}"
-        raise SecretLeak(f"{place} has what looks like a secret ({finding.kind}).", ADVICE, about="notebook")
+        raise SecretLeak(f"{place} contains what looks like a secret ({finding.kind}).", ADVICE, about="notebook")
 
 
 def _files_in(stage: Path) -> dict[str, Path]:
@@ -266,7 +266,7 @@ def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> 
     originals = {place.as_posix(): "\n".join(texts).encode("utf-8", "replace")}
     originals |= {path.name: path.read_bytes() for path in played}
     return [
-        f"{name} itself holds a secret ({hit[0]}), and its copy does not. Remove it there, and change the secret if "
+        f"{name} itself contains a secret ({hit[0]}), but its copy does not. Remove it there, and change the secret if "
         "anyone else has that file."
         for name, data in originals.items()
         if (hit := PROCESS_SECRETS.find(data)) is not None
@@ -280,11 +280,11 @@ def _check_target(target: Path, source: Path, *, replace: bool) -> None:
         what = f"A publication is not a {target.suffix} file."
         next_step = "Name a folder, a file that ends in .zip, or a page that ends in .html."
     elif source.is_relative_to(target.resolve()):
-        what = f"{shown(target)} has the notebook itself in it."
+        what = f"{shown(target)} contains the notebook itself."
     elif os.path.lexists(target) and not replace:
         what, next_step = f"{shown(target)} exists already.", "Choose another name, or add --replace (replace=True)."
     elif target.is_symlink() or (target.is_dir() and not _is_published(target)):
-        what = f"{shown(target)} is not an earlier publication and nothing else, so it is not replaced."
+        what = f"{shown(target)} contains more than an earlier publication, so it is not replaced."
     if what:
         raise ConfigurationError(what, next_step, about="to")
 
@@ -349,4 +349,4 @@ def _toolkit_requirement() -> str:
     record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # of pip (PEP 610)
     if record.get("vcs_info", {}).get("vcs") == "git" and _GIT.fullmatch(record["url"]):
         return f"{_TOOLKIT}[lab] @ git+{record['url']}@{record['vcs_info']['commit_id']}"
-    return f"# Install {_TOOLKIT}[lab] {version(_TOOLKIT)} first, from where the author of this copy has it."
+    return f"# Install {_TOOLKIT}[lab] {version(_TOOLKIT)} first, from the same source as the author of this copy."

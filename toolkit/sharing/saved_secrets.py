@@ -59,7 +59,7 @@ def learn_credentials(settings: Settings | None = None) -> None:
                 closed[name] = str(error)
                 is_locked = is_locked or error.about == "keyring"
     except ToolkitError as error:
-        warn(f"The secrets of saved credentials are not looked for: {error}")
+        warn(f"The secrets of saved credentials are not searched for: {error}")
     if closed:
         first = next(iter(closed.values()))
-        warn(f"The secrets of {', '.join(closed)} are not looked for, since these credentials do not open: {first}")
+        warn(f"The secrets of {', '.join(closed)} are not searched for, since these cannot be opened: {first}")

@@ -33,7 +33,7 @@ def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
         if path.is_dir():
             found = [file for file in sorted(path.rglob(f"*{SUFFIX}")) if file.is_file() and not _is_hidden(file, path)]
         if not found:
-            what = "has no notebooks in it" if path.is_dir() else "is not a notebook" if path.exists() else "is missing"
+            what = "contains no notebooks" if path.is_dir() else "is not a notebook" if path.exists() else "is missing"
             raise ConfigurationError(
                 f"{path} {what}.", f"Name files that end in {SUFFIX}, or folders with such files.", about="paths"
             )

@@ -86,7 +86,7 @@ def _text(verdicts: Sequence[Verdict], _: Path) -> str:
     total = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items()) or "nothing to verify"
     lines = [*map(str, verdicts), f"{count_text(len(verdicts), 'notebook')}: {total}."]
     if counts[Outcome.DIFFERS]:
-        lines.append("If the new outputs are right, add --update and check what git shows.")
+        lines.append("If the new outputs are right, add --update and check the changes in git.")
     if counts[Outcome.UNSTABLE]:
         lines.append("Two runs of an unstable notebook give different outputs, so it was not updated.")
     return "\n".join([*lines, ""])

@@ -30,14 +30,14 @@ def refusal(fields, kind=ConfigurationError):
 @pytest.mark.parametrize(
     ("environment", "values", "missing"),
     [
-        ("live", {"key_id": "k"}, "live without SECRET_KEY."),
-        ("paper", {"scheme": "basic"}, "paper without KEY_ID and SECRET_KEY."),
-        ("broker-live", {"client_id": "c"}, "broker-live without CLIENT_SECRET or PRIVATE_KEY."),
-        ("broker-live", {"client_secret": "s"}, "broker-live without CLIENT_ID."),
-        ("broker-live", {"client_secret_file": "s"}, "broker-live without CLIENT_ID."),
-        ("broker-live", {"private_key": "p"}, "broker-live without CLIENT_ID."),
-        ("broker-live", {"audience": "issuer"}, "broker-live without CLIENT_ID and PRIVATE_KEY."),
-        ("broker-live", {"form_fields": "a=b"}, "without CLIENT_ID and CLIENT_SECRET or CLIENT_ID and PRIVATE_KEY."),
+        ("live", {"key_id": "k"}, "live also need SECRET_KEY."),
+        ("paper", {"scheme": "basic"}, "paper also need KEY_ID and SECRET_KEY."),
+        ("broker-live", {"client_id": "c"}, "broker-live also need CLIENT_SECRET or PRIVATE_KEY."),
+        ("broker-live", {"client_secret": "s"}, "broker-live also need CLIENT_ID."),
+        ("broker-live", {"client_secret_file": "s"}, "broker-live also need CLIENT_ID."),
+        ("broker-live", {"private_key": "p"}, "broker-live also need CLIENT_ID."),
+        ("broker-live", {"audience": "issuer"}, "broker-live also need CLIENT_ID and PRIVATE_KEY."),
+        ("broker-live", {"form_fields": "a=b"}, "also need CLIENT_ID and CLIENT_SECRET or CLIENT_ID and PRIVATE_KEY."),
     ],
 )
 def test_incomplete(environment, values, missing):

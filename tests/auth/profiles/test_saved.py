@@ -23,7 +23,7 @@ def test_written_by_hand(settings, home, folder, key_text):
     (home / "key.pem").write_text(key_text)
     text = 'client_id = "c"\nprivate_key_file = "~/key.pem"\n[destinations]\n'
     write_profile(folder, "broker-live.mine.toml", text)
-    with pytest.raises(ConfigurationError, match="does not say with which addresses"):
+    with pytest.raises(ConfigurationError, match="does not say for which addresses"):
         load_credentials("broker-live", settings=settings)
     destinations = "\n".join(f'{name} = "{settings.addresses[name]}"' for name in ("auth", "broker", "market_data"))
     write_profile(folder, "broker-live.mine.toml", text + destinations)
@@ -38,7 +38,7 @@ def test_sealed_file_under_another_name(memory_keyring, settings, folder):
     """A sealed file opens for its own profile only, not when it is copied to the name of another."""
     save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
     write_profile(folder, "paper.a.toml", (folder / "live.a.toml").read_text())
-    with pytest.raises(ConfigurationError, match="a of paper does not open") as caught:
+    with pytest.raises(ConfigurationError, match="a of paper cannot be decrypted") as caught:
         load_credentials("paper", settings=settings)
     assert "`toolkit credentials add a --environment paper`" in caught.value.next_step
 

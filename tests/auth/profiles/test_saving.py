@@ -163,7 +163,7 @@ def test_locked_or_lost_keyring(memory_keyring, settings):
         load_credentials("live", settings=settings)
     assert caught.value.__context__ is None
     memory_keyring.broken, memory_keyring.entries = set(), {}
-    with pytest.raises(ConfigurationError, match="does not open") as caught:
+    with pytest.raises(ConfigurationError, match="cannot be decrypted") as caught:
         load_credentials("live", settings=settings)
     assert "`toolkit credentials add a --environment live`" in caught.value.next_step
     assert [profile.name for profile in saved_credentials(settings=settings)] == ["a"]

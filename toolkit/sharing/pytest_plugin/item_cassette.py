@@ -130,7 +130,7 @@ class Playing:
         problem = self._secrets_in(recorded) if well and has_recorded else ""
         if well and is_strict and not problem and cassette.replays and cassette.unplayed:
             left = differences.left_over(cassette.path.name, len(cassette), cassette.unplayed)
-            advice = f"Make the missing calls; or, if they are gone, record again: pytest {_OPTION}=all."
+            advice = f"Make the missing calls or, if the test no longer needs them, record again: pytest {_OPTION}=all."
             problem = f"{left.what}\n{advice}"
         if has_recorded and well and not problem:
             self.aside.unlink(missing_ok=True)

@@ -207,7 +207,7 @@ class UnusedCassettes:
         options = map(self._config.getoption, ("keyword", "markexpr", "deselect", "ignore", "ignore_glob"))
         is_part = any("::" in text for text in self._config.args) or any(options)
         if is_part or any(map(terminalreporter.stats.get, ("deselected", "skipped", "failed", "error"))):
-            write("Only a part of the tests ran to its end, so others may use them.")
+            write("Not all tests ran to the end, so the others may use them.")
 
     def pytest_unconfigure(self) -> None:
         self._patch.undo()
