@@ -1,7 +1,7 @@
-"""`toolkit credentials`: save, list, test and remove credentials, and allow where they go.
+"""`toolkit credentials`: save, list, test and remove credentials, and allow where they are sent.
 
-No value is ever printed, and no option takes a secret: it would land in the history of the shell, and every user of the
-machine would see it in the list of processes. Secrets are typed at a terminal or piped in.
+No value is ever printed, and no option takes a secret: it would end up in the shell's history, and every user of the
+machine could see it in the list of processes. Secrets are typed at a terminal or piped in.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from toolkit.transport.errors import as_toolkit_error, status_error
 _KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}
 # RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.
 _ENCRYPTED: Final = re.compile(r"-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:\s*4,\s*ENCRYPTED")
-# What a pipe has for a field. A PEM ends with its END line; a JWK may have several lines and ends with the text.
+# The piped text for a field. A PEM ends with its END line; a JWK may have several lines and ends with the text.
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _KEY: Final = re.compile(r".*?-----END [A-Z ]*-----[^\n]*\n?|.*", re.DOTALL)
 app = terminal.command_group("credentials", help="Save, list, test and remove credentials.")
@@ -74,9 +74,9 @@ def add(
 ) -> None:
     """Save credentials under a name.
 
-    Only you can read the file, which is sealed with a key in the system's keyring if there is one. The command asks for
-    the secret values and does not show what you type. No option takes a secret: it would land in the history of the
-    shell, and every user of the machine could see it in the list of processes.
+    Only you can read the file, which is encrypted with a key in the system's keyring if there is one. The command asks
+    for the secret values and hides what you type. No option takes a secret: it would end up in the shell's history, and
+    every user of the machine could see it in the list of processes.
 
     With --stdin the values are read from a pipe, one per line, in this order: key ID and secret key; client ID (unless
     it is an option) and client secret; client ID and private key (unless they are options) and, if the key is
@@ -157,9 +157,9 @@ def try_(
 ) -> None:
     """Call each interface once, live, and say what works.
 
-    The environment is needed only if several have such a profile. The calls only read, and no body is shown. The exit
-    status is 1 if an interface refuses, fails or is unreachable, or if nothing was called. An interface whose address
-    is not set is not called, and does not count as a failure.
+    The environment is needed only if several have such a profile. The calls only read, and no response body is shown.
+    The exit status is 1 if an interface refuses, fails or is unreachable, or if nothing was called. An interface whose
+    address is not set is not called, and does not count as a failure.
     """
     terminal.check_online("nothing is sent")
     settings = Settings.load()
@@ -187,11 +187,11 @@ def allow(
     environment: terminal.EnvironmentOption,
     yes: terminal.YesOption = False,
 ) -> None:
-    """Let credentials go where this project sends them.
+    """Allow credentials to be sent to the addresses of this project.
 
-    Credentials from variables and `.env` need it for each address that only a file of the project names, saved ones for
-    each address that they were not saved for. Run it in the folder of the project. The addresses that were allowed
-    earlier stay allowed.
+    Credentials from variables and `.env` need this for each address that only a file of the project names; saved ones
+    need it for each address that they were not saved for. Run it in the folder of the project. Addresses that were
+    allowed earlier stay allowed.
     """
     settings, environment = Settings.load(), Environment(environment)
     credentials = load_credentials(environment, name, settings=settings, anywhere=True)
@@ -251,14 +251,14 @@ def _typed(environment: Environment) -> Callable[[str], Secret]:
             return _read_key_file(Path(ask_secret(question, input).reveal().strip()))
         prompt = input if field == "client_id" else None
         answer = ask_secret(f"{field_in_words(field)} of {environment}: ", prompt, next_step="Add --stdin to pipe it.")
-        # Space around a value comes along when it is pasted. Only a passphrase may have spaces of its own.
+        # Pasted values often have spaces around them. Only in a passphrase can these be part of the value.
         return answer if field == PASSPHRASE else as_secret(Secret(answer.reveal().strip()), field)
 
     return value
 
 
 def _piped(rest: Secret) -> Callable[[str], Secret]:
-    """Return a function that takes the value of a field from a piped text, one after the other."""
+    """Return a function that takes the values of fields from a piped text, one after the other."""
 
     def value(field: str) -> Secret:
         nonlocal rest
@@ -276,12 +276,12 @@ def _piped(rest: Secret) -> Callable[[str], Secret]:
 
 def _read_key_file(file: Path) -> Secret:
     """Return the text of a key file. An error does not quote the path: somebody may have pasted the key there."""
-    what, next_step = "the file of the private key", "Give the full path of a file that you can read."
+    what, next_step = "the file of the private key", "Enter the full path of a file that you can read."
     return Secret(read_text(expanded(file, about="key_file"), what, next_step).strip())
 
 
 class _Probe(NamedTuple):
-    """The result of one call, in words for people."""
+    """The result of one call, with a description for people."""
 
     interface: Interface
     call: str  # method and path
@@ -294,9 +294,9 @@ class _Probe(NamedTuple):
 def _probes(session: Session) -> Iterator[_Probe]:
     """Call each interface of a live session once; the first call of a broker partner requests a token.
 
-    The service's document shows no path of the market data interface (section 4.2). There the address itself is called;
-    an answer then only proves that the interface was reached and did not refuse the caller. Failures are part of the
-    result and are not raised. Bodies are not read.
+    The service document shows no path of the market data interface (section 4.2). There, the address itself is called;
+    a response only proves that the interface was reached and did not refuse the caller. Failures are part of the result
+    and are not raised. Bodies are not read.
     """
     rules = session.environment.rules
     for interface in rules.addresses:
@@ -349,7 +349,7 @@ def _confirm_destinations(
         terminal.say(f"  {to.label}  {to.text}  ({to.place_in_words})")
     _say_missing_addresses(environment, name, settings)
     new = new_in_environment(environment, kind, settings)
-    if any(change.earlier for change in new):  # the first addresses of an environment are only printed
+    if any(change.earlier for change in new):  # the first addresses of an environment are printed without a question
         _confirm_changes(new, yes=yes, piped=piped)
 
 

@@ -1,4 +1,4 @@
-"""`toolkit scan`: look for secrets in files, and report where they are in the format that people or programs need."""
+"""`toolkit scan`: look for secrets in files, and report where they are, in formats for people and programs."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def scan(
     Notebooks, recordings, settings, logs, archives and anything else are searched. The secrets of your saved
     credentials are looked for in every form.
 
-    A finding names file, place and kind, and what to do; never the secret. The report has the entries that allow its
-    findings in the project's `toolkit.toml`, for those that are harmless. It names what was not looked at.
+    A finding says where it is, of what kind, and what to do; it never shows the secret. The report has entries for the
+    project's `toolkit.toml` that allow harmless findings, and names what was not searched.
 
     JSON has `version`, `findings`, `unreadable`, `skipped`, `unused_allowances`, `files` and `allowed`.
 

@@ -140,7 +140,7 @@ class Pages:
             raise ConfigurationError(what, f"Iterate over them with {advice}.", about="client")
 
     def __repr__(self) -> str:
-        return "<Pages>"  # a path may hold a secret
+        return "<Pages>"  # a path may contain a secret
 
     def _each(self) -> Iterator[httpx.Response]:
         self.begin()
@@ -201,7 +201,7 @@ class Pages:
         return self.number == 1 or self._rows > 0
 
     def go_on(self, response: httpx.Response) -> None:
-        """Set `request` to the one for the page after this answer."""
+        """Set `request` to the one for the page after this response."""
         self.request = None
         if self._only_first:
             return
@@ -223,7 +223,7 @@ class Pages:
             )
         self._asked.add(url)
         self.number += 1
-        # httpx drops the query of a URL for a client that has parameters of its own.
+        # httpx drops the query of a URL if the client has its own parameters.
         params = str(following.url.params) if self._client.params else None
         self.request = self._client.build_request("GET", url, params=params, headers=self._headers)
 
@@ -275,7 +275,7 @@ def checked_cursor(cursor: Any) -> Cursor | None:
 
 
 def message_of(response: Any, scrub: Callable[[str], str]) -> str:
-    """Return the message of an error answer from one of the usual fields, such as RFC 9457's `detail`, or "".
+    """Return the message of an error response from one of the usual fields, such as RFC 9457's `detail`, or "".
 
     It is shortened and safe to print; `scrub` removes secrets from it.
     """
@@ -336,7 +336,7 @@ class AccountPages(Pages):
             if more is not None:
                 warn(f"This is one page of the accounts: {more.words}. {self._advice}")
             return readable(table)
-        raise failure  # raised here, it has no context and no frames, which hold the body
+        raise failure  # raised here, it has no context and no frames, which contain the body
 
     def _with_message(self, error: ServiceError) -> ServiceError:
         """Return the error with the service's own message and, after a refusal, the profile."""

@@ -2,7 +2,7 @@
 
 The toolkit uses only httpx inside. Objects from outside are converted by one of these:
 
-- `answer` and `answer_async`: a client of httpx2 calls a transport of ours.
+- `answer` and `answer_async`: an httpx2 client calls one of our transports.
 - `as_httpx_transport`: a transport of httpx2 is below ours.
 - `as_httpx_error` and `classes`: code that sends requests with a client of either library.
 
@@ -33,14 +33,14 @@ def classes(*names: str) -> tuple[type[Any], ...]:
 
 
 def answer(request: Any, handle: Callable[[httpx.Request], httpx.Response]) -> Any:
-    """Answer a request of a client of httpx2 with a function that answers requests of httpx."""
+    """Answer an httpx2 client's request with a function that answers httpx requests."""
     request.read()  # so that the client can send it again after a redirect
     with _errors_of(_httpx2(), request):
         return converted(_httpx2(), handle(converted(httpx, request)), request)
 
 
 async def answer_async(request: Any, handle: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> Any:
-    """Answer a request of an asynchronous client of httpx2; otherwise as `answer`."""
+    """Answer a request of an asynchronous httpx2 client; otherwise as `answer`."""
     await request.aread()
     with _errors_of(_httpx2(), request):
         return converted(_httpx2(), await handle(converted(httpx, request)), request)
@@ -113,7 +113,7 @@ class _Httpx2Transport(UpperTransport):
         self._library = _httpx2()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        with _errors_of(httpx):  # without the request, which may hold credentials
+        with _errors_of(httpx):  # without the request, which may contain credentials
             response = self._transport.handle_request(converted(self._library, request))
         return converted(httpx, response)  # type: ignore[no-any-return]
 

@@ -66,7 +66,7 @@ class Interaction(NamedTuple):
         authorized_by: how the call was authorized; None for token requests and in foreign cassettes.
         token_obtained: for a token request, what its token authorizes; None for other calls.
         failure: why no answer came, in which case the response is NO_ANSWER; None if there is a response.
-        tries: how often the request was sent; only the last answer is recorded.
+        tries: how often the request was sent; only the last response is recorded.
         ended_early: True if the caller closed a stream of events before its end, or a response with an error status
             unread; the body is what was read.
         pseudonyms: the rules of pseudonyms under which it was recorded, so that stand-ins are not replaced again.
@@ -226,7 +226,7 @@ def content_of(response: Mapping[str, Any]) -> bytes:
         content = as_bytes(response["content"], what)
         return base64.b64decode(content) if response.get("base64encoded") is True else content
     if not isinstance(body, Mapping):
-        raise ValueError("the response has no content: 'body' must hold it under 'string'")  # noqa: TRY004
+        raise ValueError("the response has no content: it must be in 'string' under 'body'")  # noqa: TRY004
     if "base64_string" in body:
         return base64.b64decode(as_bytes(body["base64_string"], what))
     if "string" not in body and body.keys() - {"encoding"}:  # if there is none, aiohttp had closed the connection
