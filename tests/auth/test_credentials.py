@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import pickle
 import traceback
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from key_forms import frames_of, jwk, pem
 from key_forms import key as key_of_kind
 
+from toolkit.auth.credentials import can_ask
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
@@ -48,7 +51,9 @@ def test_form_fields(make):
     assert credentials.form_fields == {"scope": "accounts.read accounts.write"}
     with pytest.raises(TypeError):
         credentials.form_fields["scope"] = "other"
-    for wrong in ({"client_secret": CANARY}, {"scope": "a\nb"}, "scope=a"):
+    assert make(form_fields={"resource_key": "x"}).form_fields == {"resource_key": Secret("x")}
+    named = ({"client_secret": CANARY}, {"a b": "c"}, {5: "c"})
+    for wrong in (*named, {"scope": "a\nb"}, {"scope": ""}, {"scope": 5}, "scope=a"):
         with pytest.raises(ConfigurationError, match=r"form.field"):
             make(form_fields=wrong)
 
@@ -82,6 +87,9 @@ def test_fingerprint():
         ClientSecret("a", "ba", environment="broker-sandbox"),
         *(client_key(private_key=key(number)) for number in (0, 1)),
         *(client_key(audience=audience, key_id=key_id) for audience, key_id in (("ab", "a"), ("a", "ba"), ("a", None))),
+        *(client_key(private_key=key_of_kind("RSA"), algorithm=name) for name in ("RS256", "PS256")),
+        *(make(form_fields={"scope": "a"}) for make in (client_secret, client_key)),
+        *(make(client_id="client-2") for make in (client_secret, client_key)),
     ]
     assert len({credentials.fingerprint() for credentials in different}) == len(different)
     assert KeyPair("ab", "a", environment="live", name="b", scheme="basic").fingerprint() == different[0].fingerprint()
@@ -117,10 +125,40 @@ def test_bad_value_is_in_no_frame(case, canary, spoiler, wrap):
     assert_hidden(make, canary, **{argument: wrap(canary + spoiler)})
 
 
+@pytest.mark.parametrize(
+    ("make", "arguments", "words"),
+    [
+        (key_pair, {"key_id": 5}, "key_id must be text"),
+        (key_pair, {"key_id": "a:b", "scheme": "basic"}, "contains a colon"),
+        (client_secret, {"client_id": ""}, "client ID is empty"),
+        (client_key, {"passphrase": ""}, "passphrase is empty"),
+        (client_key, {"assertion_lifetime": 3601}, "assertion_lifetime"),
+    ],
+)
+def test_wrong_values(make, arguments, words):
+    """The error names the argument and what is wrong with it."""
+    with pytest.raises(ConfigurationError, match=words):
+        make(**arguments)
+
+
+def test_can_ask(monkeypatch):
+    """Somebody can answer at a terminal, and in a notebook whose front end takes input."""
+    for stdin, is_terminal in ((None, False), (SimpleNamespace(isatty=lambda: True), True)):
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert can_ask() is is_terminal
+    for takes_input in (True, False):
+        shell = SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=takes_input))
+        monkeypatch.setattr("toolkit.auth.credentials.shell", lambda shell=shell: shell)
+        assert can_ask() is takes_input
+
+
 @pytest.mark.parametrize("make", MAKERS)
 def test_immutable(make):
-    """No attribute of credentials can be changed or removed, including their kind."""
+    """No attribute of credentials can be changed or removed, including their kind, and no pickle holds a secret."""
     credentials = make()
+    for secret in (credentials, getattr(credentials, "private_key", credentials)):
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(secret)
     for attribute in (*vars(credentials), "kind", "secrets"):
         with pytest.raises(AttributeError, match="immutable"):
             setattr(credentials, attribute, "x")

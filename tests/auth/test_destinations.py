@@ -12,15 +12,19 @@ from toolkit.auth.destinations import (
     check_destinations,
     destinations_of,
     memory_file,
+    new_in_environment,
+    note_destinations,
     uses_of,
 )
 from toolkit.auth.kinds import ClientSecret, KeyPair
+from toolkit.auth.sealing import locked
+from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.local.files import is_open_to_others
 from toolkit.local.folders import APPLICATION, config_folder
+from toolkit.local.locks import try_lock
 from toolkit.local.settings import Settings
 
-HOSTS = ["a.example", "b.example", "c.example"]
 texts = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=40)
 
 
@@ -105,24 +109,39 @@ def test_a_variable_of_the_project_is_questioned(in_project, home):
         check_destinations(credentials, in_project("a.example", **environ))
 
 
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.sampled_from(["s-1" * 4, "s-2" * 4]), st.sampled_from(HOSTS), st.booleans()), max_size=8))
-def test_only_what_was_allowed(tmp_path_factory, in_project, uses):
-    """Whatever the order, credentials go where they were allowed to and nowhere else; others do not change that."""
-    allowed = set()
-    folder = tmp_path_factory.mktemp("config") / APPLICATION
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CONFIG_HOME", str(folder.parent))
-        for secret, host, is_allowed in uses:
-            settings = in_project(host)
-            if is_allowed:
-                allow(from_variables(secret), settings)
-                allowed.add((secret, host))
-            if (secret, host) in allowed:
-                check_destinations(from_variables(secret), settings)
-            else:
-                with pytest.raises(UnsafeAddress):
-                    check_destinations(from_variables(secret), settings)
+def test_new_in_an_environment(in_project):
+    """Before a secret is typed, addresses that only the project names are listed, unless they were allowed before."""
+    project = in_project("a.example")
+    kind, environment = CredentialKind.CLIENT_SECRET, Environment.BROKER_LIVE
+    assert [each.destination.name for each in new_in_environment(environment, kind, project)] == ["broker", "auth"]
+    assert new_in_environment(environment, kind, Settings(project.addresses)) == []
+    assert new_in_environment(environment, kind, in_project("127.0.0.1", "local")) == []
+    note_destinations(environment, destinations_of(environment, kind, project))
+    assert new_in_environment(environment, kind, project) == []
+    (first, _) = new_in_environment(environment, kind, in_project("b.example"))
+    assert "now https://b.example/broker (~/project/toolkit.toml); earlier, it was https://a.ex" in first.in_words()
+
+
+def test_nothing_can_be_allowed(in_project):
+    """A folder that cannot be written to, and a lock that another process keeps for a minute, are errors."""
+    config_folder().parent.mkdir(parents=True)
+    config_folder().touch()
+    with pytest.raises(ConfigurationError, match=r"Cannot write .*destinations\.json"):
+        allow(from_variables(), in_project("a.example"))
+    config_folder().unlink()
+    config_folder().mkdir()
+    lock_file, pauses = config_folder() / "a.lock", []
+    lock = try_lock(lock_file)
+    with (
+        pytest.raises(ConfigurationError, match="for a minute"),
+        locked(config_folder() / "a.lock", pause=pauses.append),
+    ):
+        pytest.fail("the lock was not taken")
+    assert sum(pauses) == pytest.approx(60)
+    lock.release()
+    for file in (lock_file, lock_file / "a.lock"):  # the second as on a disk without locks
+        with locked(file, pause=pytest.fail):
+            pass
 
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import os
-import warnings
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.folders import (
+    APPLICATION,
+    cache_folder,
     config_folder,
     current_project,
+    exported_by,
+    own_variable,
     project_of,
     user_key,
 )
@@ -38,19 +43,22 @@ def shared(tmp_path, monkeypatch, home):
 def owners(monkeypatch, shared):
     """Set owners by path where they are not this user, in place of chown, which needs root."""
     by_path = {shared: 0}
-    monkeypatch.setattr("toolkit.local.folders._user", lambda: ME)
-    monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {by_path.get(path, ME)})
+    monkeypatch.setattr("os.geteuid", lambda: ME)
+    for name in ("stat", "lstat"):
+        monkeypatch.setattr(Path, name, owned(getattr(Path, name), by_path))
     return by_path
+
+
+def owned(real, by_path):
+    def status(path, **options):
+        whole = real(path, **options)
+        return os.stat_result((*whole[:4], by_path.get(path, ME), *whole[5:]))
+
+    return status
 
 
 def find_project(start):
     return project_of(start) or start
-
-
-def find_without_warning(start):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        return find_project(start)
 
 
 @pytest.mark.parametrize("marker", ["toolkit.toml", "pyproject.toml"])
@@ -76,6 +84,12 @@ def test_find_project_stays_in_the_repository(project, kind):
     assert find_project(below) == below
     (project / "repository" / "toolkit.toml").touch()
     assert find_project(below) == project / "repository"
+
+
+def test_find_project_stays_below_the_home_folder(home, project):
+    """A file in the home folder makes it a project for itself, not for the folders below it."""
+    (home / "toolkit.toml").touch()
+    assert (find_project(home), find_project(project)) == (home, project)
 
 
 def make(folder, name="toolkit.toml"):
@@ -128,17 +142,18 @@ def test_a_planted_file_in_the_working_folder_is_refused(shared, owners, monkeyp
 
 
 @posix_only
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("user", [0, ME])
 def test_a_checkout_of_another_user(home, owners, monkeypatch, user):
     """A checkout that belongs to another user throughout, as when mounted in a container, is a project."""
-    monkeypatch.setattr("toolkit.local.folders._user", lambda: user)
+    monkeypatch.setattr("os.geteuid", lambda: user)
     checkout = home / "checkout"
     file = make(checkout)
     below = checkout / "notebooks"
     below.mkdir()
     owners.update(dict.fromkeys((checkout, file, below), SOMEBODY))
-    assert find_without_warning(checkout) == checkout
-    assert find_without_warning(below) == checkout
+    assert find_project(checkout) == checkout
+    assert find_project(below) == checkout
 
 
 @pytest.fixture
@@ -158,6 +173,57 @@ def test_named_project(project, elsewhere, monkeypatch):
     assert current_project({}) == current_project({"TOOLKIT_PROJECT": ""}) == elsewhere
     monkeypatch.setenv("TOOLKIT_PROJECT", str(project))
     assert Settings().project == Settings.load().project == project
+    with pytest.raises(ConfigurationError, match=r"TOOLKIT_PROJECT is '.*', which is not a folder"):
+        current_project({"TOOLKIT_PROJECT": "~/elsewhere/toolkit.toml"})
+
+
+def test_variables_of_a_dotenv(home, project, elsewhere):
+    """What looks like an assignment in a .env around a project is known, in whatever way editors read such files."""
+    deep = project / "deep"
+    (deep / ".env").mkdir(parents=True)  # as a virtual environment may be named
+    above, working = project / ".env", elsewhere / ".env"
+    (home / ".env").write_text("A=1\n")
+    above.write_text("\ufeffexport B=1\n # C=1\nd : 'E=1'\r\nF=\n", encoding="utf-8")
+    working.write_text("B=2\nG=2\n")
+    assert exported_by(deep) == {"B": above, "D": above, "E": above, "G": working}
+    beside = [folder / ".env" for folder in (home / "beside", project / ".hidden")]
+    for number, file in enumerate(beside):
+        file.parent.mkdir()
+        file.write_text(f"H{number}=1\n")
+    assert exported_by(deep, beside=True) == {**exported_by(deep), "H0": beside[0], "H1": beside[1]}
+    above.write_text("#" * (1 << 20) + "#")
+    with pytest.raises(ConfigurationError, match=r"Cannot read .*: it is larger than 1 MiB"):
+        exported_by(deep)
+
+
+def test_ones_own_variable(home, elsewhere, monkeypatch):
+    """A variable is the user's own if no .env around sets it; those beside count for the toolkit's own only."""
+    for name in ("TOOLKIT_PLAY_LOG", "OTHER"):
+        monkeypatch.setenv(name, "x")
+        assert own_variable(name) == "x"
+        (home / "beside").mkdir(exist_ok=True)
+        (home / "beside" / ".env").write_text(f"{name}=x\n")
+        assert own_variable(name) == (None if name.startswith("TOOLKIT_") else "x")
+        (elsewhere / ".env").write_text(f"{name}=x\n")
+        assert own_variable(name) is None
+        (elsewhere / ".env").write_text("#" * (1 << 20) + "#")
+        assert own_variable(name) is None
+        (elsewhere / ".env").unlink()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="these variables are Linux's")
+def test_folders_of_the_user(home, elsewhere, monkeypatch):
+    """The user moves the folders of what is saved and cached; a .env does not."""
+    for find, variable, usual in (
+        (config_folder, "XDG_CONFIG_HOME", ".config"),
+        (cache_folder, "XDG_CACHE_HOME", ".cache"),
+    ):
+        monkeypatch.setenv(variable, str(home / "moved"))
+        assert find() == home / "moved" / APPLICATION
+        (elsewhere / ".env").write_text(f"{variable.lower()}=x\n")
+        assert find() == home / usual / APPLICATION
+        monkeypatch.delenv(variable)
+        assert find() == home / usual / APPLICATION
 
 
 @pytest.mark.parametrize("program", ["Jupyter", "VS Code"])

@@ -4,13 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.auth.profiles.fields import (
-    ProfileFields,
-    fields_in_dotenv,
-    fields_in_variables,
-)
-from toolkit.core.document import Environment
-from toolkit.core.errors import ConfigurationError
+from toolkit.auth.profiles.fields import ProfileFields, fields_in_dotenv, fields_in_variables
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
 
 
@@ -19,8 +15,8 @@ def make_fields(environment, folder=Path(), **values):
     return ProfileFields(Environment(environment), "a", "the source", secrets, str.upper, folder)
 
 
-def refusal(fields, kind=ConfigurationError):
-    with pytest.raises(kind) as caught:
+def refusal(fields):
+    with pytest.raises(ConfigurationError) as caught:
         fields.credentials()
     assert caught.value.next_step
     assert "the source" in str(caught.value)
@@ -63,6 +59,27 @@ def test_both_set(values):
     message = refusal(make_fields("broker-live", client_id="c", **values))
     for field in values:
         assert field.upper() in message
+
+
+def test_of_another_kind():
+    """Fields and kinds that an environment does not take are refused, and so are fields of another than the wanted."""
+    with pytest.raises(CredentialsMismatch, match="CLIENT_ID in the source cannot be for live"):
+        make_fields("live", client_id="c").profile()
+    with pytest.raises(CredentialsMismatch, match="live does not accept a client key"):
+        make_fields("live").intended_kind(CredentialKind.CLIENT_KEY)
+    fields = make_fields("broker-live", client_id="c", client_secret="s")
+    assert fields.intended_kind() is fields.intended_kind(CredentialKind.CLIENT_SECRET) is CredentialKind.CLIENT_SECRET
+    with pytest.raises(ConfigurationError, match="cannot be used with a client key"):
+        fields.intended_kind(CredentialKind.CLIENT_KEY)
+
+
+def test_secret_in_a_file(tmp_path):
+    """A secret is read from its file without the space around it; an empty file is an error."""
+    fields = make_fields("broker-live", tmp_path, client_id="c", client_secret_file="secret.txt")
+    (tmp_path / "secret.txt").write_text(" s-1\n\n")
+    assert fields.credentials().client_secret == Secret("s-1")
+    (tmp_path / "secret.txt").write_text("\n")
+    assert "CLIENT_SECRET_FILE in the source names a file that is empty" in refusal(fields)
 
 
 PAIR = "TOOLKIT_LIVE_KEY_ID=key-id-1\nTOOLKIT_LIVE_SECRET_KEY=secret-1\n"
@@ -122,6 +139,9 @@ def test_dotenv_names_no_file_elsewhere(home, project, key_text):
 
 def test_planted_dotenv(project, monkeypatch):
     """A file that a stranger left in a shared folder is refused, because it would choose the account."""
+    (project / ".env").mkdir()  # as a virtual environment may be named
+    assert fields_in_dotenv(project) == []
+    (project / ".env").rmdir()
     (project / ".env").write_text(PAIR)
     monkeypatch.setattr("toolkit.local.folders._user", lambda: 1000)
     monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {1001} if path.name == ".env" else {0})

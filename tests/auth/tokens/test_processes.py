@@ -26,55 +26,31 @@ with tk.Session(credentials=credentials, settings=settings, token_store="shared"
 """
 
 
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path / "service-access-toolkit" / "tokens"
-
-
-@pytest.fixture(scope="module")
-def practice():
-    with tk.practice(accounts=1) as service:
-        yield service
-
-
-@pytest.fixture
-def served(practice):
-    """Run the practice service; `requested()` returns the number of tokens requested in this test."""
-    before = practice.stats.token_requests
-    practice.requested = lambda: practice.stats.token_requests - before
-    return practice
-
-
-def open_session(served, store, name="sandbox-secret"):
-    """Open a session. A store object of its own stands for a process of its own."""
-    return tk.Session(credentials=served.credentials[name], settings=served.settings, token_store=store)
-
-
-def call(served, store):
-    with open_session(served, store) as session:
-        session.broker.get("/v1/accounts").raise_for_status()
-        return session.token
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="the cache folder is moved by XDG_CACHE_HOME")
-def test_real_processes(cache, served):
+def test_real_processes(caches):
     """A process that calls at the same time as this one, and one that calls later, use the same token."""
-    credentials, addresses = served.credentials["sandbox-secret"], served.settings.addresses
-    arguments = [addresses["broker_sandbox"], addresses["auth_sandbox"], credentials.client_id]
-    command = [sys.executable, "-c", CHILD, *arguments, credentials.client_secret.reveal()]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout.readline() == "ready\n"
-        child.stdin.write("go\n")
-        child.stdin.flush()
-        token = call(served, "shared").access_token
-        assert child.stdout.readline() == "200\n"
-    assert call(served, FileTokenStore()).access_token == token
-    assert served.requested() == 1
-    written = [file for file in cache.iterdir() if file.is_file()]
+    with tk.practice(accounts=1) as service:
+        credentials, addresses = service.credentials["sandbox-secret"], service.settings.addresses
+
+        def call(store):
+            session = tk.Session(credentials=credentials, settings=service.settings, token_store=store)
+            session.broker.get("/v1/accounts").raise_for_status()
+            return session.token.access_token
+
+        arguments = [addresses["broker_sandbox"], addresses["auth_sandbox"], credentials.client_id]
+        command = [sys.executable, "-c", CHILD, *arguments, credentials.client_secret.reveal()]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout.readline() == "ready\n"
+            child.stdin.write("go\n")
+            child.stdin.flush()
+            token = call("shared")
+            assert child.stdout.readline() == "200\n"
+        assert call(FileTokenStore()) == token  # a store of its own, as another process has
+        assert service.stats.token_requests == 1
+    written = [file for file in (caches / "tokens").iterdir() if file.is_file()]
     assert {stat.S_IMODE(file.stat().st_mode) for file in written} == {0o600}
     assert not any(token.reveal().encode() in file.read_bytes() for file in written)
-    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+    assert stat.S_IMODE((caches / "tokens").stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("place", ["folder", "parent"])

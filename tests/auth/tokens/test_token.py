@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolkit.auth.kinds import ClientSecret
 from toolkit.auth.tokens.token import Token, read_token_response
 from toolkit.core.errors import TokenError, TokenRefused, TokenResponseInvalid
 from toolkit.core.secret import REGISTER, Secret
@@ -71,23 +72,52 @@ def texts_in(value):
 
 
 @pytest.mark.parametrize(
-    ("offset", "status", "words"),
+    ("offset", "status", "error", "did", "words"),
     [
-        (0, 401, "Check client ID"),
-        (29, 401, "Check client ID"),
-        (90, 401, "90 s ahead of"),
-        (-90, 401, "90 s behind"),
-        (90, 503, "itself has a problem"),
-        (90, 429, "fewer requests"),
+        (0, 401, None, "refused the credentials", "Check client ID"),
+        (29, 401, "invalid_client", "refused the credentials", "Check client ID"),
+        (90, 401, "invalid_client", "refused the credentials", "90 s ahead of"),
+        (-90, 401, None, "refused the credentials", "90 s behind"),
+        (0, 400, "invalid_request", "refused the request", "Check client ID"),
+        (90, 400, "invalid_scope", "refused the request", "the scope in form_fields"),
+        (0, 404, "invalid_client", "refused the credentials", "Check client ID"),
+        (0, 404, None, "gave no token", "another service, or a proxy"),
+        (0, 302, "invalid_client", "gave no token", "another service, or a proxy"),
+        (90, 503, None, "gave no token", "itself has a problem"),
+        (0, 400, "temporarily_unavailable", "gave no token", "itself has a problem"),
+        (90, 429, None, "gave no token", "fewer requests"),
     ],
 )
-def test_advice(offset, status, words):
+def test_advice(offset, status, error, did, words):
     """A refusal says what to do next, and mentions a wrong clock only where that can be the reason."""
     date = format_datetime(START - timedelta(seconds=offset), usegmt=True)
     with pytest.raises(TokenRefused) as caught:
-        read({}, status=status, headers={"Date": date})
+        read({"error": error}, status=status, headers={"Date": date, "Retry-After": "5"})
+    assert f"The token endpoint {did}: status {status}" in caught.value.what
     assert words in caught.value.next_step
+    assert "It asks to wait 5 s." in caught.value.next_step
     assert caught.value.clock_offset == timedelta(seconds=offset)
+
+
+def test_where_to_correct():
+    """A refusal names the place of the credentials, or the command that saves others; nothing if code made them."""
+    credentials = ClientSecret("client", "QXZ-secret-0", environment="broker-live", name="fund")
+    for source, binding, words in (
+        ("", None, "belong to broker-live."),
+        (".env", None, "The credentials are the profile fund in .env: correct them there."),
+        ("keyring", {"auth": "x"}, "`toolkit credentials add fund --environment broker-live`."),
+    ):
+        credentials.note_source(source, binding)
+        with pytest.raises(TokenRefused) as caught:
+            read({}, status=401, credentials=credentials)
+        assert caught.value.next_step.endswith(words)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[" * 100_000, b"[]"])
+def test_reply_that_is_not_an_object(body):
+    """It may be a login page: the error names its type and length."""
+    with pytest.raises(TokenResponseInvalid, match=rf"200 without a JSON object \(text/html, {len(body)} bytes\)"):
+        read(body=body, headers={"Content-Type": "text/html"})
 
 
 def test_tokens_are_registered_when_they_arrive():
@@ -140,3 +170,18 @@ def test_both_clocks(wall, monotonic):
     """A token that has expired on either clock is not used: after a sleep, or after the wall clock was set back."""
     assert made().is_usable(TwoClocks())
     assert not made().is_usable(TwoClocks(wall, monotonic))
+
+
+@pytest.mark.parametrize(("text", "state"), [(TEXT, "live"), ("<ACCESS_TOKEN>", "replayed")])
+def test_display(text, state):
+    """A token shows its times and whether it is a recorded one, and hides its text."""
+    token = Token(Secret(text), START, START + timedelta(seconds=890))
+    shown = token._repr_mimebundle_()
+    assert repr(token) == "<Token ***, issued 2026-05-12 09:30:00, expires 2026-05-12 09:44:50 UTC>"
+    assert shown["text/plain"] == repr(token).replace(">", f", {state}>")
+    assert [
+        words for words in (f"{state}, issued 12 May 2026", "14.8 minutes") if words not in shown["text/html"]
+    ] == []
+    assert [token.remaining(START + timedelta(seconds=after)).seconds for after in (90, 900)] == [800, 0]
+    assert [token.is_good(TwoClocks(after)) for after in (889, 891)] == [True, False]
+    assert not made().is_good(TwoClocks(0, 891))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import warnings
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import canaries
 import pytest
@@ -12,22 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
 
-from toolkit.auth.tokens.token import SharedToken, Token
+from toolkit.auth.sealing import Seal
+from toolkit.auth.tokens.token import FileTokenStore, SharedToken, Token, open_token
 from toolkit.core.errors import TokenRefused
+from toolkit.core.ledger import instant_text
 from toolkit.core.secret import Secret
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 IDENTITY = canaries.new().encode()
 TOKEN = canaries.new()
 URL = "https://auth.example.com/v1/oauth2/token"
-
-
-class HeldLock:
-    def __init__(self, store, name):
-        self.store, self.name = store, name
-
-    def release(self):
-        self.store.locked.discard(self.name)
 
 
 class Store:
@@ -54,7 +50,7 @@ class Store:
         if name in self.locked:
             return None
         self.locked.add(name)
-        return HeldLock(self, name)
+        return SimpleNamespace(release=lambda: self.locked.discard(name))
 
 
 class Processes:
@@ -126,6 +122,40 @@ def test_unavailable(what):
         assert processes.obtained(shared)
     processes.store.failing.clear()
     assert processes.obtained(shared) == processes.obtained()
+
+
+def test_folder_that_is_not_one(tmp_path):
+    """The warning names the folder and the reason."""
+    (tmp_path / "tokens").touch()
+    processes = Processes(FileTokenStore(tmp_path / "tokens"))
+    with pytest.warns(UserWarning, match=r"<FileTokenStore .*/tokens>: .* keeps its tokens in memory"):
+        assert processes.obtained()
+
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_used"),
+    [
+        ({}, True),
+        ({"issued_at": START + timedelta(seconds=4)}, True),
+        ({"issued_at": START + timedelta(seconds=6)}, False),
+        ({"expires_at": START}, False),
+        ({"expires_at": START + 25 * HOUR}, False),
+        ({"issued_at": START + timedelta(seconds=2), "expires_at": START + timedelta(seconds=1)}, False),
+        ({"issued_at": "yesterday"}, False),
+        ({"access_token": "of two words"}, False),
+        ({"access_token": "x" * (1 << 16)}, False),
+    ],
+)
+def test_entry_that_is_not_used(changes, is_used):
+    """An entry counts as missing if it is too large, its token cannot be sent, or its times cannot be right."""
+    fields = {"access_token": TOKEN, "issued_at": START - HOUR, "expires_at": START + HOUR, **changes}
+    seal = Seal(IDENTITY, "a test")
+    entry = seal.seal(json.dumps(fields, default=instant_text).encode())
+    assert (open_token(entry, seal, clock=ManualClock(START)) is not None) is is_used
+    assert open_token(entry, Seal(IDENTITY, "another"), clock=ManualClock(START)) is None
 
 
 @given(st.integers(2, 6), st.randoms(use_true_random=False))
