@@ -125,7 +125,7 @@ def test_passing_failures():
     bench.obtain()
     assert [each.tries for each in bench.token_requests] == [1, 2, 3]
     assert len({*(bench.form(number)["client_assertion"][0] for number in range(3))}) == 3
-    with pytest.raises(Unreachable, match=r"There is no connection\. 4 tries\."):
+    with pytest.raises(Unreachable, match=r"There is no connection\. \(4 tries\)"):
         Bench(client_key(), *passing * 2).obtain()
     refused = Bench(client_key(), TokenRefused("No.", status=401, error="invalid_client"))
     with pytest.raises(TokenRefused, match=r"No\.$"):

@@ -70,7 +70,7 @@ def test_environments(make, environment):
     else:
         with pytest.raises(CredentialsMismatch) as caught:
             make(environment=environment)
-        assert caught.value.what == f"The environment {environment} does not take a {kind}."
+        assert caught.value.what == f"The environment {environment} does not accept a {kind}."
         assert caught.value.about == "environment"
         assert all(other in caught.value.next_step for other in taken)
         assert environment.rules.holder in caught.value.next_step

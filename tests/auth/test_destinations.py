@@ -63,7 +63,7 @@ def test_first_use_is_refused(in_project):
     for text in ("not been allowed to go to the address broker, https://a.example/broker", "~/project/toolkit.toml"):
         assert text in caught.value.what
     assert "toolkit credentials allow default --environment broker-live` in that project. " in caught.value.next_step
-    assert "you set yourself, in code or in TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL" in caught.value.next_step
+    assert "you set yourself in code or in TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL" in caught.value.next_step
     assert not config_folder().exists()
 
 

@@ -129,8 +129,8 @@ def test_unreadable_key_files(tmp_path):
         (tmp_path / "missing.pem", "No such file"),
         (tmp_path, ""),
         (tmp_path / "der", "not UTF-8 text"),
-        (Path("~nobody-of-that-name/key.pem"), "an unknown ~"),
-        (Path("key\0.pem"), "odd character"),
+        (Path("~nobody-of-that-name/key.pem"), "~ and no user"),
+        (Path("key\0.pem"), "wrong character"),
         (Path(text), ""),
         (Path("".join(text.splitlines()[1:-1])), ""),
     ]:
@@ -170,25 +170,25 @@ def test_key_id_and_algorithm_of_a_jwk():
 
 
 UNREADABLE_PEM, UNREADABLE_JWK = "PEM of the private key cannot be read", "JWK of the private key cannot be read"
-NO_KEY = "holds no whole private keys"
+NO_KEY = "contains no complete private keys"
 BAD_TEXTS = {
-    "public key": (lambda: public_pem(key("P-256")), "holds a public key"),
+    "public key": (lambda: public_pem(key("P-256")), "contains a public key"),
     "certificate": (certificate_pem, "or a certificate"),
-    "two private keys": (lambda: pem_of("PKCS#8 P-256") + pem_of("PKCS#8 RSA"), "holds 2 whole private keys"),
+    "two private keys": (lambda: pem_of("PKCS#8 P-256") + pem_of("PKCS#8 RSA"), "contains 2 complete private keys"),
     "written out line breaks": (lambda: pem_of("PKCS#8 P-256").replace("\n", "\\n"), UNREADABLE_PEM),
     "cut within": (lambda: pem_of("PKCS#8 RSA")[:600] + "\n-----END PRIVATE KEY-----", UNREADABLE_PEM),
     "cut at its end": (lambda: pem_of("PKCS#8 RSA")[:-20], NO_KEY),
     "many beginnings": (lambda: "-----BEGIN PRIVATE KEY-----\n" * 20_000, NO_KEY),
     "empty text": (lambda: " ", NO_KEY),
     "of OpenSSH": (lambda: pem(key("P-256"), PrivateFormat.OpenSSH), UNREADABLE_PEM),
-    "DSA": (lambda: pem(key("DSA")), "DSAPrivateKey does not sign"),
+    "DSA": (lambda: pem(key("DSA")), "DSAPrivateKey cannot sign"),
     "small RSA": (lambda: pem(key("small RSA")), "1024 bits"),
     "public JWK": (lambda: ECAlgorithm.to_jwk(key("P-256").public_key()), "a public or a symmetric key"),
     "symmetric JWK": (lambda: json.dumps({"kty": "oct", "k": CANARY}), "a public or a symmetric key"),
     "broken JWK": (lambda: jwk(key("P-256"))[:-3], UNREADABLE_JWK),
     "JWK of wrong numbers": (lambda: jwk(key("P-256"), d=CANARY), UNREADABLE_JWK),
     "JWK of two halves": (lambda: jwk(key("P-256"), x=json.loads(jwk(key("P-256", 1)))["x"]), UNREADABLE_JWK),
-    "set of public keys": (lambda: jwks(public(key("P-256"))), "holds no private keys"),
+    "set of public keys": (lambda: jwks(public(key("P-256"))), "has no private keys"),
     "very deep JSON": (lambda: '{"keys": ' + "[" * 100_000, UNREADABLE_JWK),
 }
 

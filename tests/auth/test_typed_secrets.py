@@ -101,12 +101,12 @@ def test_no_more_input():
 
 
 def test_not_where_typing_shows(monkeypatch):
-    """If what is typed would be seen, nothing is read."""
+    """If what is typed would be visible, nothing is read."""
 
     def show(_):
         warnings.warn("Can not control echo", getpass.GetPassWarning, stacklevel=1)
         pytest.fail("the answer was read")
 
     monkeypatch.setattr("getpass.getpass", show)
-    with pytest.raises(ConfigurationError, match="would be seen"):
+    with pytest.raises(ConfigurationError, match="would be visible"):
         ask_secret("Secret key: ")

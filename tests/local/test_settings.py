@@ -242,7 +242,7 @@ def test_verify_in_a_file(project, value):
 @pytest.mark.parametrize("value", ["0", "false", "Off", "no", "none", "1"])
 def test_verify_is_not_turned_off(project, value):
     """No variable turns verification off, nor does code that makes settings."""
-    assert "cannot change whether" in refusal(project, {"TOOLKIT_VERIFY": value})
+    assert "cannot turn off" in refusal(project, {"TOOLKIT_VERIFY": value})
     for wrong in (False, True, value, 3):
         with pytest.raises(ConfigurationError, match="verify"):
             Settings(verify=wrong)

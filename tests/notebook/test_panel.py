@@ -192,7 +192,7 @@ def test_a_failed_connection_keeps_the_session(open_panel, service, tour, monkey
             answer(monkeypatch, secrets.token_hex(10), secrets.token_hex(20))
         else:
             user.press()
-        assert user.status == "The choices above could not be connected. The session below is the earlier session."
+        assert user.status == "Could not connect with the choices above. The session below is the earlier session."
         assert (user.panel.session, user.panel._view.tone, user.summary) == (session, "bad", summary)
         with pytest.raises(ConfigurationError, match="could not connect: ") as caught:
             user.panel.connect()

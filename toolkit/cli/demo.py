@@ -29,7 +29,7 @@ _PACKAGE: Final = Path(__file__).resolve().parents[1]
 def demo(
     rows: Annotated[int, typer.Option(min=1, help="Rows to print of a long table.")] = 5,
 ) -> None:
-    """See accounts, calls and token lifetimes from a recording.
+    """Show accounts, calls and token lifetimes from a recording.
 
     Nothing is sent.
     """
@@ -48,7 +48,7 @@ def demo(
 
 
 def take_tour(session: Session, *, pause: Callable[[], None] = lambda: None) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Make the calls of the tour, and yield title and table of each; `pause` runs before the last call."""
+    """Make the calls of the tour, and yield the title and table of each; `pause` runs before the last call."""
     from toolkit.tables.tabulation import tabulate
 
     yield "Accounts", session.accounts()

@@ -47,8 +47,8 @@ def record(
 ) -> None:
     """Record calls without their secrets.
 
-    The recording replays without network and credentials. Without a path, the accounts call is recorded. Only GET
-    requests are sent, to the environment's own addresses. If one of them is refused, nothing is recorded.
+    The recording replays without a network and credentials. Without a path, the accounts call is recorded. Only GET
+    requests are sent, to the environment's own addresses. If one of them fails, nothing is recorded.
     """
     as_choice(mode, _MODES, about="mode")
     if interface is not None:
@@ -56,7 +56,7 @@ def record(
     mistakes = (
         ("NAME", Path(name).name != name and Path(name).suffix not in SUFFIXES, "A path needs a suffix, as in x.yaml."),
         ("PATHS", not all(map(_is_path, paths or ())), "A path begins with one slash, as in /v1/accounts."),
-        ("--interface", interface is not None and not paths, "It says where paths are, but no path is named."),
+        ("--interface", interface is not None and not paths, "It needs a path, and none was given."),
         ("--credentials", with_practice and credentials is not None, "The practice service has its own credentials."),
         ("--environment", environment is None and not with_practice, "Name one, or add --practice."),
     )
@@ -93,7 +93,7 @@ def _is_path(text: str) -> bool:
 def _session(
     environment: str | None, credentials: str | None, name: str, mode: str, *, with_practice: bool
 ) -> Iterator[Session]:
-    """Open a session that records: in an environment of the service, or of a practice service of its own."""
+    """Open a session that records: in an environment of the service, or with a practice service."""
     if not with_practice:
         with Session(environment, credentials, cassette=name, mode=mode) as session:
             yield session
@@ -108,7 +108,7 @@ def _session(
 
 
 def _without_recording(error: ToolkitError, session: Session | None, before: bytes | None) -> ToolkitError:
-    """Return the error after giving a recording its earlier content back: nobody wants to replay a refusal."""
+    """Restore a recording's earlier content, because nobody wants to replay a refusal, and return the error."""
     cassette = None if session is None else session.cassette
     if cassette is None or not cassette.recorded_count:
         return error
@@ -128,7 +128,7 @@ def _make_call(session: Session, path: str, interface: str | None, *, all_pages:
     answers = list(Pages(client, path, only_first=not all_pages))
     title = f"GET {excerpt(path, 80)}"
     try:
-        with warnings.catch_warnings(action="ignore"):  # about more pages, of which the line below tells
+        with warnings.catch_warnings(action="ignore"):  # about more pages, which the line below reports
             terminal.print_frame(title, tabulate(answers), rows=5)
     except TabulationError:
         size = sum(len(answer.content) for answer in answers)

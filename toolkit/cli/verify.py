@@ -52,7 +52,7 @@ def verify(
     empty home folder. **This runs the code of the notebooks and is not a sandbox**: the code can read and write your
     files. Verify only notebooks that you would also run.
 
-    No notebook is written without `--update`, which stores one that differs if it gives the same outputs twice.
+    No notebook is changed without `--update`, which stores new outputs if two runs give the same ones.
 
     JSON is a list with an entry for each notebook: `path`, `outcome`, `is_good`, `cells`, `seconds`,
     `differences`, `failure` and `saved_to`.

@@ -1,12 +1,12 @@
 """Settings: the eight addresses of the service, the header prefix and the cassettes folder.
 
 They come from `toolkit.toml` in the project folder and from TOOLKIT_* environment variables, which take precedence.
-They never hold credentials, whose variables are in `toolkit.auth.profiles.fields`.
+They never contain credentials, whose variables are in `toolkit.auth.profiles.fields`.
 
-Code and variables come from the user. A settings file may come from anybody, because projects are cloned and pulled. So
-settings remember the source of each value: `toolkit.auth.destinations` compares the addresses in a file with those that
-the user allowed, a file may not put cassettes outside its project, and `check_trust` refuses certificates and proxies
-that a project's `.env` chooses.
+Code and variables come from the user. A settings file may come from anybody, because projects are cloned and pulled.
+That is why settings remember the source of each value: `toolkit.auth.destinations` compares the addresses in a file
+with those that the user allowed, a file may not put cassettes outside its project, and `check_trust` refuses
+certificates and proxies that a project's `.env` chooses.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ class Settings:
         scan: the table [scan] as it is in the file; `tk.scan` checks it.
         publish: "as is" to publish recordings of real accounts without pseudonyms, or None to refuse.
         stale_after: age from which a recording counts as stale, in days: "180d"; None for never.
-        verify: whose certificates sessions trust by default: "system" for those that the machine trusts, or the path of
+        verify: which certificates sessions trust by default: "system" for those that the machine trusts, or the path of
             a file with certificate authorities, relative to `project`; None for those of httpx.
         sources: the settings file or the name of the variable that each setting comes from, by the names of settings
-            and addresses; those without a source come from code.
+            and addresses; those without one come from code.
 
     Raises:
-        ConfigurationError: if a name is unknown or a value malformed; `about` is the setting.
+        ConfigurationError: if a name is unknown or a value is invalid; `about` is the setting.
         UnsafeAddress: if an address has userinfo, or is plain http to another machine.
     """
 
@@ -108,7 +108,7 @@ class Settings:
             raise _malformed("stale_after", "stale_after is not an age in days", 'stale_after = "180d"')
         is_word = isinstance(self.verify, str) and self.verify.lower() in {*_TRUE, *_FALSE, "none"}
         if is_word or not isinstance(self.verify, str | Path | None):
-            what = "verify cannot change whether certificates are verified: it names whom to trust"
+            what = "verify cannot turn off the verification of certificates: it names the authorities to trust"
             raise _malformed("verify", what, 'verify = "system", or the path of a file with certificate authorities')
 
     def __repr__(self) -> str:
@@ -187,7 +187,7 @@ class Settings:
 
     @property
     def trusted(self) -> str | None:
-        """Whose certificates sessions trust: "system", the absolute path of a file or folder, or None for httpx's.
+        """Which certificates sessions trust: "system", the absolute path of a file or folder, or None for httpx's.
 
         Raises:
             ConfigurationError: if the path begins with a home folder that does not exist.
@@ -221,7 +221,7 @@ def is_offline() -> bool:
     """Return True if TOOLKIT_OFFLINE asks for replay only.
 
     Raises:
-        ConfigurationError: if its value means neither yes nor no.
+        ConfigurationError: if its value is neither yes nor no.
     """
     value = os.environ.get(_OFFLINE_VARIABLE, "").strip().lower()
     if value not in _TRUE | _FALSE:
@@ -231,11 +231,11 @@ def is_offline() -> bool:
 
 
 def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
-    """Return whose certificates a session that may send trusts: with True, what the settings say, or httpx's.
+    """Return which certificates a session that may send trusts: with True, what the settings say, or httpx's.
 
-    Whoever wrote the `.env` of a project could vouch for a server of his own, write down the keys of connections, or
-    name a proxy with a reference to a secret in its URL, which the editor expands. If such a file sets one of these
-    variables, and the session would use it, this is an UnsafeAddress.
+    The author of a project's `.env` could make sessions trust a server of theirs, log the keys of connections, or name
+    a proxy whose URL refers to a secret, which the editor expands. If such a file sets one of these variables and the
+    session would use it, UnsafeAddress is raised.
 
     Args:
         verify: the argument of the session.
@@ -258,7 +258,7 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
             raise UnsafeAddress(
                 f"{shown(exported[name])} sets {name}, but a file of a project cannot choose certificates, your "
                 "proxy, or who can read what is sent.",
-                "Take it out there. Set it in your own environment, or pass verify= or proxy= in code.",
+                "Remove it from that file. Set it in your own environment, or pass verify= or proxy= in code.",
                 about=name,
             )
     return trusted

@@ -171,8 +171,8 @@ class KnownSecrets:
                 is_secret = stand_in.startswith("<")
                 value = f"a secret ({stand_in})" if is_secret else f"a value that is replaced by {stand_in!r}"
                 raise SecretLeak(
-                    f"{where} would hold {value}, {form}; nothing was written.",
-                    f"{AFTER_THE_CALL} ask for the answer in a plain form, or make the call without a cassette.",
+                    f"{where} would contain {value}, {form}; nothing was written.",
+                    f"{AFTER_THE_CALL} request the response without encoding, or make the call without a cassette.",
                 )
         if is_exceeded:
             warn(

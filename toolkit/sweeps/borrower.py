@@ -29,7 +29,7 @@ from toolkit.session.session import AsyncSession, Session
 from toolkit.transport.flow import Apart, Flow, Pause
 
 TOPIC: Final = "toolkit-loan-"  # before the name of a loan: of the variable, and of the topic of reports
-GONE: Final = "Run the call again inside the `with tk.lend(...)` block of a process that goes on."
+GONE: Final = "Run the call again inside the `with tk.lend(...)` block of a process that is still running."
 _READ_WITHIN: Final = 5.0  # seconds
 HEARD_FOR: Final = 3.0  # seconds after news of the lender in which it counts as there
 SILENCE: Final = 5.0  # seconds after a report; a lender that has not published by then counts as gone
@@ -134,7 +134,7 @@ class WorkerBoard:
                 return function(self._client)
         except ValueError:  # no worker
             what = "A lent session is used outside of a Dask task."
-            advice = "Use it in the function that Dask calls, before that starts threads of its own."
+            advice = "Use it in the function that Dask calls, before it starts its own threads."
         except Exception as error:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
             reason = f"The scheduler of the loan {self._loan} gave no answer ({type(error).__name__})."
             raise TokenError(reason, GONE) from None

@@ -119,7 +119,7 @@ class SweepPlace:
 
 def _unwritable(path: str, error: Exception) -> SweepError:
     reason = getattr(error, "strerror", None) or type(error).__name__
-    advice = "Make room or choose another folder. What is already written is kept. Run the sweep again: it goes on."
+    advice = "Free some space or choose another folder. Then run the sweep again: it continues where it stopped."
     return SweepError(f"Cannot write {excerpt(path)}: {reason}.", advice, about="into")
 
 
@@ -134,7 +134,7 @@ def place_of(into: str | Path) -> SweepPlace:
 
             system, path = fsspec.core.url_to_fs(path)
         except (ImportError, ValueError) as error:
-            path, reason = "", f"{error}. Addresses need fsspec and its package for them. {how_to_install('remote')}"
+            path, reason = "", f"{error}. It needs fsspec and a package for this protocol. {how_to_install('remote')}"
     folder = Path(path)
     is_local = system is None or "file" in system.protocol
     if not folder.name or (is_local and folder.exists() and not folder.is_dir()):
@@ -173,7 +173,7 @@ class Folder:
             for name, ours in self.definition.items():
                 if (theirs := part.definition.get(name)) != ours:
                     words = "another schema" if name == "schema" else f"{name} = {excerpt(repr(theirs))}"
-                    what = f"The folder holds a sweep with {words}, which does not mix with this one."
+                    what = f"The folder contains a sweep with {words}, which differs from this one."
                     raise ConfigurationError(what, _ANEW, about=name)
         self._finished = FinishedKeys([part.keys for part in self.parts.values()])
         failures = (failure for part in self.parts.values() for failure in part.failures)

@@ -108,7 +108,7 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
     what = f"{excerpt(repr(value), 60)} ({type(value).__name__})"
     raise ConfigurationError(
         f"A key of a sweep is text, an integer, a date or a datetime, not {what}.",
-        'Make text of other keys, such as f"{symbol}/{day}", and take it apart in call(key).',
+        'Convert other keys to text, such as f"{symbol}/{day}", and split it in call(key).',
         about="keys",
     )
 
@@ -134,7 +134,7 @@ class KeySource:
                 if self.kind not in (None, kind):
                     what = f"{excerpt(repr(key), 60)} is {kind} among keys of type {self.kind}"
                     raise ConfigurationError(
-                        f"The keys of one folder are of one type, but {what}.",
+                        f"The keys of one folder must be of one type, but {what}.",
                         "Convert the keys to one type, such as text, or sweep into another folder.",
                         about="keys",
                     )

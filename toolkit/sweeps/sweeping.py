@@ -134,7 +134,7 @@ def sweep(
     """
     TableBuilder(numbers=numbers, records=records, key=key)  # refuses them before a key is asked for
     if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
-        next_step = 'Of a table, pass the column of the keys: table["id"].'
+        next_step = 'Pass the column of the table that has the keys: table["id"].'
         raise wrong_type("keys", "a list or another iterable of keys", keys, next_step)
     transport, columns = transport_of(client), None if schema is None else _stored(schema)
     cassette = transport.sender.cassette_in_use()
@@ -308,7 +308,7 @@ class SweepResult:
             keys, columns = table.iloc[:, 0], [name for name in names.columns if is_key(str(name))]
             own = next((name for name in columns if names[name].is_unique and keys.isin(names[name]).all()), None)
             if own is None:
-                raise ConfigurationError("No column of names= has all keys of this sweep, once each.", about="names")
+                raise ConfigurationError("No column of names= contains each key of this sweep once.", about="names")
             for place, name in enumerate((name for name in columns if name != own and name not in table.columns), 1):
                 table.insert(place, name, keys.map(names.set_index(own)[name]))
         table.attrs["source"] = " · ".join(filter(None, (self._environment, self._job.account, self._job.source)))

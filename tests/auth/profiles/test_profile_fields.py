@@ -26,14 +26,14 @@ def refusal(fields):
 @pytest.mark.parametrize(
     ("environment", "values", "missing"),
     [
-        ("live", {"key_id": "k"}, "live without SECRET_KEY."),
-        ("paper", {"scheme": "basic"}, "paper without KEY_ID and SECRET_KEY."),
-        ("broker-live", {"client_id": "c"}, "broker-live without CLIENT_SECRET or PRIVATE_KEY."),
-        ("broker-live", {"client_secret": "s"}, "broker-live without CLIENT_ID."),
-        ("broker-live", {"client_secret_file": "s"}, "broker-live without CLIENT_ID."),
-        ("broker-live", {"private_key": "p"}, "broker-live without CLIENT_ID."),
-        ("broker-live", {"audience": "issuer"}, "broker-live without CLIENT_ID and PRIVATE_KEY."),
-        ("broker-live", {"form_fields": "a=b"}, "without CLIENT_ID and CLIENT_SECRET or CLIENT_ID and PRIVATE_KEY."),
+        ("live", {"key_id": "k"}, "live also need SECRET_KEY."),
+        ("paper", {"scheme": "basic"}, "paper also need KEY_ID and SECRET_KEY."),
+        ("broker-live", {"client_id": "c"}, "broker-live also need CLIENT_SECRET or PRIVATE_KEY."),
+        ("broker-live", {"client_secret": "s"}, "broker-live also need CLIENT_ID."),
+        ("broker-live", {"client_secret_file": "s"}, "broker-live also need CLIENT_ID."),
+        ("broker-live", {"private_key": "p"}, "broker-live also need CLIENT_ID."),
+        ("broker-live", {"audience": "issuer"}, "broker-live also need CLIENT_ID and PRIVATE_KEY."),
+        ("broker-live", {"form_fields": "a=b"}, "also need CLIENT_ID and CLIENT_SECRET or CLIENT_ID and PRIVATE_KEY."),
     ],
 )
 def test_incomplete(environment, values, missing):
@@ -63,7 +63,7 @@ def test_both_set(values):
 
 def test_of_another_kind():
     """Fields and kinds that an environment does not take are refused, and so are fields of another than the wanted."""
-    with pytest.raises(CredentialsMismatch, match="CLIENT_ID in the source cannot be for live"):
+    with pytest.raises(CredentialsMismatch, match="CLIENT_ID in the source cannot be used for live"):
         make_fields("live", client_id="c").profile()
     with pytest.raises(CredentialsMismatch, match="live does not accept a client key"):
         make_fields("live").intended_kind(CredentialKind.CLIENT_KEY)

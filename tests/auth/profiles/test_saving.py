@@ -175,7 +175,7 @@ def test_locked_or_lost_keyring(memory_keyring, settings):
     with pytest.raises(ConfigurationError, match="is not a key"):
         load_credentials("live", settings=settings)
     memory_keyring.entries = {}
-    with pytest.raises(ConfigurationError, match="does not open") as caught:
+    with pytest.raises(ConfigurationError, match="cannot be decrypted") as caught:
         load_credentials("live", settings=settings)
     assert "`toolkit credentials add a --environment live`" in caught.value.next_step
     assert [profile.name for profile in saved_credentials(settings=settings)] == ["a"]
@@ -256,7 +256,7 @@ def test_written_by_hand(settings, home, folder, key_text):
     (home / "key.pem").write_text(key_text)
     text = 'client_id = "c"\nprivate_key_file = "~/key.pem"\n[destinations]\n'
     write_profile(folder, "broker-live.mine.toml", text)
-    with pytest.raises(ConfigurationError, match="does not say with which addresses"):
+    with pytest.raises(ConfigurationError, match="does not say for which addresses"):
         load_credentials("broker-live", settings=settings)
     destinations = "\n".join(f'{name} = "{settings.addresses[name]}"' for name in ("auth", "broker", "market_data"))
     write_profile(folder, "broker-live.mine.toml", text + destinations)
@@ -275,12 +275,12 @@ def test_sealed_file_under_another_name(memory_keyring, settings, folder):
     """A sealed file opens for its own profile only, not when it is copied to the name of another."""
     save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
     write_profile(folder, "paper.a.toml", (folder / "live.a.toml").read_text())
-    with pytest.raises(ConfigurationError, match="a of paper does not open") as caught:
+    with pytest.raises(ConfigurationError, match="a of paper cannot be decrypted") as caught:
         load_credentials("paper", settings=settings)
     assert "`toolkit credentials add a --environment paper`" in caught.value.next_step
 
 
-NO_ADDRESSES, NO_FIELD, CHANGED = "does not say with which addresses", "has a field that profiles", "was changed or cut"
+NO_ADDRESSES, NO_FIELD, CHANGED = "does not say for which addresses", "has a field that profiles", "was changed or"
 
 
 @pytest.mark.parametrize(

@@ -81,11 +81,11 @@ def texts_in(value):
         (0, 400, "invalid_request", "refused the request", "Check client ID"),
         (90, 400, "invalid_scope", "refused the request", "the scope in form_fields"),
         (0, 404, "invalid_client", "refused the credentials", "Check client ID"),
-        (0, 404, None, "gave no token", "another service, or a proxy"),
-        (0, 302, "invalid_client", "gave no token", "another service, or a proxy"),
-        (90, 503, None, "gave no token", "itself has a problem"),
-        (0, 400, "temporarily_unavailable", "gave no token", "itself has a problem"),
-        (90, 429, None, "gave no token", "fewer requests"),
+        (0, 404, None, "returned no token", "another service, or a proxy"),
+        (0, 302, "invalid_client", "returned no token", "another service, or a proxy"),
+        (90, 503, None, "returned no token", "itself has a problem"),
+        (0, 400, "temporarily_unavailable", "returned no token", "itself has a problem"),
+        (90, 429, None, "returned no token", "fewer requests"),
     ],
 )
 def test_advice(offset, status, error, did, words):
@@ -104,7 +104,7 @@ def test_where_to_correct():
     credentials = ClientSecret("client", "QXZ-secret-0", environment="broker-live", name="fund")
     for source, binding, words in (
         ("", None, "belong to broker-live."),
-        (".env", None, "The credentials are the profile fund in .env: correct them there."),
+        (".env", None, "The credentials come from the profile fund in .env: correct them there."),
         ("keyring", {"auth": "x"}, "`toolkit credentials add fund --environment broker-live`."),
     ):
         credentials.note_source(source, binding)

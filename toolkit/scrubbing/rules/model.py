@@ -203,7 +203,7 @@ def _places(pattern: Any, group: int, text: str) -> list[tuple[int, int]]:
     except TimeoutError:
         raise SecretLeak(
             f"The pattern {excerpt(pattern.pattern)!r} takes too long on a text of this call; nothing was written.",
-            'Write a pattern that ends soon after its beginning, as in account[^"]{1,40}"(\\d+)", or make the call '
+            'Write a pattern whose matches are short, as in account[^"]{1,40}"(\\d+)", or make the call '
             "without a cassette.",
         ) from None
     return [(start, end) for start, end in spans if end > start]

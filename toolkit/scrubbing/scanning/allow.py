@@ -32,7 +32,7 @@ class AllowList:
     def __init__(self, table: Mapping[str, Any], project: Path) -> None:
         entries = table.get("allow", ())
         if table.keys() - {"allow"} or not isinstance(entries, list | tuple):
-            what = f"[scan] has {excerpt(', '.join(map(str, table)))}, and may only have the list allow."
+            what = f"[scan] has {excerpt(', '.join(map(str, table)))}, but may only have the list allow."
             raise ConfigurationError(what, f"{_EXAMPLE} Put it in allow = [...].", about="scan")
         for number, entry in enumerate(entries, start=1):
             problem = _problem_of(entry)

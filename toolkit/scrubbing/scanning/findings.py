@@ -24,11 +24,11 @@ from toolkit.local.files import toml_string, workspace_path
 
 PAGE: Final = "notebooks/how-to/after-a-leak.md"
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_WHAT_TO_DO: Final = "check each place, remove the secrets, and change those in files that were shared."
+_WHAT_TO_DO: Final = "check each place, remove the secrets, and revoke those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
-_MORE: Final = f"More, by kinds of secrets and files, in the toolkit's {PAGE}."
+_MORE: Final = f"For each kind of secret and file, see the toolkit's {PAGE}."
 _ADVICE: Final = (
-    "Revoke each secret first, where it was issued, and look there for what it was used for.",
+    "Revoke each secret first, where it was issued, and check there what it was used for.",
     "Clean the file: clear a notebook's outputs, scrub a recording with toolkit cassettes scrub, delete a log.",
     "Keep the value in a variable, or save it with toolkit credentials add.",
     "If it was committed: git filter-repo --invert-paths --path FILE takes the file out of git's history.",
