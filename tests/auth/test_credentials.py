@@ -125,22 +125,6 @@ def test_bad_value_is_in_no_frame(case, canary, spoiler, wrap):
     assert_hidden(make, canary, **{argument: wrap(canary + spoiler)})
 
 
-@pytest.mark.parametrize(
-    ("make", "arguments", "words"),
-    [
-        (key_pair, {"key_id": 5}, "key_id must be text"),
-        (key_pair, {"key_id": "a:b", "scheme": "basic"}, "contains a colon"),
-        (client_secret, {"client_id": ""}, "client ID is empty"),
-        (client_key, {"passphrase": ""}, "passphrase is empty"),
-        (client_key, {"assertion_lifetime": 3601}, "assertion_lifetime"),
-    ],
-)
-def test_wrong_values(make, arguments, words):
-    """The error names the argument and what is wrong with it."""
-    with pytest.raises(ConfigurationError, match=words):
-        make(**arguments)
-
-
 def test_can_ask(monkeypatch):
     """Somebody can answer at a terminal, and in a notebook whose front end takes input."""
     for stdin, is_terminal in ((None, False), (SimpleNamespace(isatty=lambda: True), True)):

@@ -98,38 +98,12 @@ def test_pem_formats(name):
     ]
 
 
-@pytest.mark.parametrize(
-    ("make", "passphrase", "words"),
-    [
-        (lambda: pem_of("encrypted SEC 1"), None, "is encrypted with a passphrase"),
-        (lambda: pem_of("encrypted SEC 1"), "wrong", "cannot be decrypted with this passphrase"),
-        (lambda: pem_of("SEC 1"), PASSPHRASE, "is not encrypted"),
-        (lambda: jwk(key("P-256")), PASSPHRASE, "is not encrypted"),
-        (lambda: key("P-256"), PASSPHRASE, "is not encrypted"),
-    ],
-)
-def test_passphrase_that_does_not_fit(make, passphrase, words):
-    """The error says whether a passphrase is missing, wrong or superfluous."""
-    error = refusal(make(), passphrase=passphrase)
-    assert (error.about, words in error.what) == ("passphrase", True)
-
-
-def test_secrets_of_a_jwk():
-    """A JWK is secret as a whole and in its private members; its public half is not."""
-    text = jwk(key("P-256"))
-    secrets = {secret.reveal() for _, secret in as_signer(text).secrets()}
-    assert secrets == {identity("P-256"), text, json.loads(text)["d"]}
-
-
 def test_unreadable_key_files(tmp_path):
     """The error for a file that cannot be read says why, and shows neither its content nor a key given as its path."""
     (tmp_path / "der").write_bytes(der(key("P-256")))
     text = pem(key("P-256"))
     for file, reason in [
-        (tmp_path / "missing.pem", "No such file"),
-        (tmp_path, ""),
         (tmp_path / "der", "not UTF-8 text"),
-        (Path("~nobody-of-that-name/key.pem"), "~ and no user"),
         (Path("key\0.pem"), "wrong character"),
         (Path(text), ""),
         (Path("".join(text.splitlines()[1:-1])), ""),
@@ -218,15 +192,6 @@ def test_halves_of_a_new_key_belong_together(algorithm):
     assert "PRIVATE" not in repr(pair)
 
 
-def test_new_key_with_a_passphrase():
-    """A new key can be encrypted, and gets the key ID that is wanted."""
-    pair = new_key(key_id="spring", passphrase=Secret(PASSPHRASE))
-    assert refusal(pair.private_pem).about == "passphrase"
-    assert as_signer(pair.private_pem, passphrase=PASSPHRASE).algorithm == "ES256"
-    assert pair.public_jwk["kid"] == "spring"
-
-
-posix_only = pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
 TEXT = Secret("QXZ0123456789QXZ\n")
 
 
@@ -238,7 +203,7 @@ def refused(file):
     return caught.value.what
 
 
-@posix_only
+@pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
 def test_key_file_is_private(tmp_path):
     """Only the user may use the new file and its new folders, whatever the umask."""
     before = os.umask(0)
@@ -272,5 +237,5 @@ def test_key_file_is_never_overwritten(tmp_path):
     """A file that exists keeps its content, and is not a folder for others."""
     (tmp_path / "key.pem").write_text("mine")
     assert "never overwritten" in refused(tmp_path / "key.pem")
-    assert "Not a directory" in refused(tmp_path / "key.pem" / "key.pem")
+    assert "not a plain file" in refused(tmp_path / "key.pem" / "key.pem")
     assert (tmp_path / "key.pem").read_text() == "mine"

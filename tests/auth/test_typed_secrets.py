@@ -12,6 +12,7 @@ from toolkit.auth.credentials import ask_secret, remember_input
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
+SECRET = secrets.token_urlsafe(24)
 SETUP = "from toolkit.auth.credentials import warn_if_in_cell as check; from toolkit.core.secret import Secret"
 
 
@@ -46,30 +47,25 @@ def run(shell):
     return run
 
 
-@pytest.fixture
-def secret():
-    return secrets.token_urlsafe(24)
-
-
-def test_one_warning_per_kind(run, secret):
+def test_one_warning_per_kind(run):
     """Each kind of secret in the source of the cell is warned of, and again when the cell runs again."""
-    source = f"check([('CLIENT_SECRET', Secret('{secret}')), ('API_KEY_ID', Secret('{secret}'))])"
+    source = f"check([('CLIENT_SECRET', Secret('{SECRET}')), ('API_KEY_ID', Secret('{SECRET}'))])"
     for _ in range(2):
         first, second = run(source)
         assert first.startswith("This cell contains the client secret, ")
         assert "contains the key ID" in second
         assert "getpass.getpass()" in first
         assert "toolkit credentials add" in first
-        assert secret not in first + second
+        assert SECRET not in first + second
 
 
-def test_answer_to_input(run, shell, secret):
+def test_answer_to_input(run, shell):
     """A secret that was typed at `input()` raises a warning, because JupyterLab saves it in the notebook."""
-    shell.user_ns["answer"] = secret
-    remember_input(secret)
+    shell.user_ns["answer"] = SECRET
+    remember_input(SECRET)
     (text,) = run("check([('CLIENT_SECRET', Secret(answer))])")
     assert text.startswith("The client secret was typed at input()")
-    assert secret not in text
+    assert SECRET not in text
 
 
 @pytest.mark.parametrize("write", [repr, json.dumps, "'''{}'''".format, lambda pem: repr(pem.replace("\n", ""))])

@@ -1,23 +1,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.folders import (
-    APPLICATION,
-    cache_folder,
-    config_folder,
-    current_project,
-    exported_by,
-    own_variable,
-    project_of,
-    user_key,
-)
+from toolkit.local.folders import config_folder, current_project, exported_by, project_of, user_key
 from toolkit.local.settings import Settings
 
 ME, STRANGER, SOMEBODY = 1000, 1001, 1002
@@ -73,14 +63,13 @@ def test_find_project(project, marker):
     assert find_project(below) == below.parent
 
 
-@pytest.mark.parametrize("kind", ["folder", "file"])
-def test_find_project_stays_in_the_repository(project, kind):
+@pytest.mark.parametrize("make_git", [Path.mkdir, Path.touch])
+def test_find_project_stays_in_the_repository(project, make_git):
     """The search does not leave the repository; in a worktree `.git` is a file."""
     (project / "toolkit.toml").touch()
     below = project / "repository" / "notebooks"
     below.mkdir(parents=True)
-    git = project / "repository" / ".git"
-    git.mkdir() if kind == "folder" else git.touch()
+    make_git(project / "repository" / ".git")
     assert find_project(below) == below
     (project / "repository" / "toolkit.toml").touch()
     assert find_project(below) == project / "repository"
@@ -194,36 +183,6 @@ def test_variables_of_a_dotenv(home, project, elsewhere):
     above.write_text("#" * (1 << 20) + "#")
     with pytest.raises(ConfigurationError, match=r"Cannot read .*: it is larger than 1 MiB"):
         exported_by(deep)
-
-
-def test_ones_own_variable(home, elsewhere, monkeypatch):
-    """A variable is the user's own if no .env around sets it; those beside count for the toolkit's own only."""
-    for name in ("TOOLKIT_PLAY_LOG", "OTHER"):
-        monkeypatch.setenv(name, "x")
-        assert own_variable(name) == "x"
-        (home / "beside").mkdir(exist_ok=True)
-        (home / "beside" / ".env").write_text(f"{name}=x\n")
-        assert own_variable(name) == (None if name.startswith("TOOLKIT_") else "x")
-        (elsewhere / ".env").write_text(f"{name}=x\n")
-        assert own_variable(name) is None
-        (elsewhere / ".env").write_text("#" * (1 << 20) + "#")
-        assert own_variable(name) is None
-        (elsewhere / ".env").unlink()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="these variables are Linux's")
-def test_folders_of_the_user(home, elsewhere, monkeypatch):
-    """The user moves the folders of what is saved and cached; a .env does not."""
-    for find, variable, usual in (
-        (config_folder, "XDG_CONFIG_HOME", ".config"),
-        (cache_folder, "XDG_CACHE_HOME", ".cache"),
-    ):
-        monkeypatch.setenv(variable, str(home / "moved"))
-        assert find() == home / "moved" / APPLICATION
-        (elsewhere / ".env").write_text(f"{variable.lower()}=x\n")
-        assert find() == home / usual / APPLICATION
-        monkeypatch.delenv(variable)
-        assert find() == home / usual / APPLICATION
 
 
 @pytest.mark.parametrize("program", ["Jupyter", "VS Code"])

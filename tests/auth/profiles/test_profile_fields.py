@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from key_forms import key, pem
 
 from toolkit.auth.profiles.fields import ProfileFields, fields_in_dotenv, fields_in_variables
 from toolkit.core.document import CredentialKind, Environment
@@ -61,25 +62,12 @@ def test_both_set(values):
         assert field.upper() in message
 
 
-def test_of_another_kind():
-    """Fields and kinds that an environment does not take are refused, and so are fields of another than the wanted."""
+def test_of_another_environment():
+    """Fields and kinds that an environment does not accept are refused."""
     with pytest.raises(CredentialsMismatch, match="CLIENT_ID in the source cannot be used for live"):
         make_fields("live", client_id="c").profile()
     with pytest.raises(CredentialsMismatch, match="live does not accept a client key"):
         make_fields("live").intended_kind(CredentialKind.CLIENT_KEY)
-    fields = make_fields("broker-live", client_id="c", client_secret="s")
-    assert fields.intended_kind() is fields.intended_kind(CredentialKind.CLIENT_SECRET) is CredentialKind.CLIENT_SECRET
-    with pytest.raises(ConfigurationError, match="cannot be used with a client key"):
-        fields.intended_kind(CredentialKind.CLIENT_KEY)
-
-
-def test_secret_in_a_file(tmp_path):
-    """A secret is read from its file without the space around it; an empty file is an error."""
-    fields = make_fields("broker-live", tmp_path, client_id="c", client_secret_file="secret.txt")
-    (tmp_path / "secret.txt").write_text(" s-1\n\n")
-    assert fields.credentials().client_secret == Secret("s-1")
-    (tmp_path / "secret.txt").write_text("\n")
-    assert "CLIENT_SECRET_FILE in the source names a file that is empty" in refusal(fields)
 
 
 PAIR = "TOOLKIT_LIVE_KEY_ID=key-id-1\nTOOLKIT_LIVE_SECRET_KEY=secret-1\n"
@@ -113,10 +101,10 @@ def test_dotenv_is_not_expanded(project, monkeypatch):
     assert fields.values["secret_key"].reveal() == "${OTHER_SECRET}"
 
 
-def test_dotenv_names_no_file_elsewhere(home, project, key_text):
+def test_dotenv_names_no_file_elsewhere(home, project):
     """`.env` may name a key file in the project but not outside, or a cloned file could use the user's keys."""
     for folder in (home, project):
-        (folder / "key.pem").write_text(key_text)
+        (folder / "key.pem").write_text(pem(key("P-256")))
     (project / "link.pem").symlink_to(home / "key.pem")
     for written, fine in (
         ("key.pem", True),

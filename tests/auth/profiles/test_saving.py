@@ -6,29 +6,19 @@ import os
 import traceback
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import canaries
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from key_forms import DEFAULTS, frames_of, key
+from key_forms import DEFAULTS, frames_of, key, pem
 
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.auth.profiles.fields import FIELDS, Profile
-from toolkit.auth.profiles.saving import (
-    is_practice,
-    load_credentials,
-    register_service,
-    remove_credentials,
-    running_services,
-    save_credentials,
-    saved_credentials,
-)
+from toolkit.auth.profiles.saving import load_credentials, remove_credentials, save_credentials, saved_credentials
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
-from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 
 # Each example saves over the one before, in the same folder, which is part of the test.
@@ -251,9 +241,9 @@ def test_malformed_names(settings, name):
         load_credentials("broker-live", "nobody", settings=settings)
 
 
-def test_written_by_hand(settings, home, folder, key_text):
+def test_written_by_hand(settings, home, folder):
     """A person may write a file that names a key file; it is bound to addresses like any other."""
-    (home / "key.pem").write_text(key_text)
+    (home / "key.pem").write_text(pem(key("P-256")))
     text = 'client_id = "c"\nprivate_key_file = "~/key.pem"\n[destinations]\n'
     write_profile(folder, "broker-live.mine.toml", text)
     with pytest.raises(ConfigurationError, match="does not say for which addresses"):
@@ -309,48 +299,3 @@ def test_file_that_is_not_a_profile(folder, settings, text, words):
     assert words == CHANGED or "[destinations]" in caught.value.next_step
     with pytest.warns(UserWarning, match=f"Left out: .*{words}"):
         assert saved_credentials(settings=settings) == []
-
-
-def test_what_is_not_there(settings, project, folder):
-    """Without an address, a profile of the name or a folder to write to, the error says what is missing."""
-    pair = KeyPair("k", "s", environment="live")
-    with pytest.raises(ConfigurationError, match="No address of live is set"):
-        save_credentials(pair, "a", settings=Settings(project=project))
-    with pytest.raises(ConfigurationError, match="live could not be removed: No such file"):
-        remove_credentials("a", "live")
-    folder.parent.mkdir(parents=True)
-    folder.touch()
-    with pytest.raises(ConfigurationError, match="Cannot write"):
-        save_credentials(pair, "a", settings=settings)
-    folder.unlink()
-    for name in ("a", "b"):
-        quietly(save_credentials, pair, name, settings=settings)
-    with pytest.raises(ConfigurationError, match="Several profiles exist for live") as caught:
-        load_credentials("live", settings=settings)
-    assert "Choose one of a, b." in caught.value.next_step
-    with pytest.raises(ConfigurationError, match="The profile of that name does not exist") as caught:
-        load_credentials("live", CANARY, settings=settings)  # which may be a misplaced secret
-    assert CANARY not in str(caught.value)
-
-
-def test_a_key_that_a_signer_keeps(settings):
-    """A private key that is kept elsewhere cannot be saved."""
-    signer = SimpleNamespace(algorithm="ES256", key_id=None, sign=bytes)
-    with pytest.raises(ConfigurationError, match="kept by a signer"):
-        save_credentials(ClientKey("client", signer, environment="broker-live"), "a", settings=settings)
-
-
-def test_credentials_of_a_practice_service(settings, monkeypatch):
-    """They are found with the addresses of the service while it runs, and nothing else once it has stopped."""
-    monkeypatch.setattr("toolkit.auth.profiles.saving._SERVICES", [])
-    quietly(save_credentials, KeyPair("saved", "s", environment="live"), "live", settings=settings)
-    own = KeyPair("practice", "s", environment="live")
-    stop = register_service(settings.addresses, {"live": own})
-    assert load_credentials("live", "live", settings=settings) is own
-    assert [is_practice(own.environment, None, each) for each in (settings, Settings(), None)] == [True, False, False]
-    elsewhere = Settings({**settings.addresses, "trading_live": "https://other.example"}, project=settings.project)
-    assert load_credentials("live", "live", settings=elsewhere, anywhere=True).key_id == Secret("saved")
-    stop()
-    assert (running_services(), is_practice(own.environment, None, settings)) == ([], False)
-    with pytest.raises(ConfigurationError, match="practice service with these addresses has stopped"):
-        load_credentials("live", "live", settings=settings)

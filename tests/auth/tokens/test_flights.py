@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 
 import pytest
 from manual_clock import ManualClock
@@ -15,62 +14,25 @@ from manual_clock import ManualClock
 from toolkit.auth.tokens.single_flight import Flight, TokenSource
 from toolkit.auth.tokens.token import Token
 from toolkit.core.secret import Secret
-from toolkit.transport.flow import Pause, WhichLoop, run, run_async
-
-BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+from toolkit.transport.flow import run
 
 
-def drive(flow, *, is_async):
-    return asyncio.run(run_async(flow, None)) if is_async else run(flow, None)
-
-
-def waiting(flight):
-    return (yield from flight.wait((yield WhichLoop())))
-
-
-@BOTH
-def test_wait_for_a_loop_that_is_stuck(is_async, monkeypatch):
-    """A loop that is blocked, perhaps by a call that waits for this thread, is not waited for; nor is a closed one."""
+def test_wait_for_a_loop_that_is_stuck(monkeypatch):
+    """A loop that is closed, or blocked, perhaps by a call that waits for this thread, is not waited for."""
     monkeypatch.setattr("toolkit.auth.tokens.single_flight._LONGEST_SILENCE", 0.05)
     loop, freed = asyncio.new_event_loop(), threading.Event()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     loop.call_soon_threadsafe(freed.wait)
     flight = Flight(loop, thread=thread.ident)
-    assert drive(waiting(flight), is_async=is_async) is False
+    assert run(flight.wait(None), None) is False
     loop.call_soon_threadsafe(loop.stop)
     freed.set()
     thread.join()
     loop.close()
     assert flight.is_lost
-    assert drive(waiting(flight), is_async=is_async) is False
-
-
-def test_wait_on_the_thread_that_fetches():
-    """A synchronous call within a task does not wait for another task of the same thread."""
-    assert drive(waiting(Flight()), is_async=False) is False
-
-
-def test_cancelled_task():
-    """If the task that fetches is cancelled, the others get the token of that fetch."""
-    source, start, fetches = TokenSource(), datetime(2026, 5, 12, 9, 30, tzinfo=UTC), []
-    clock = SimpleNamespace(now=lambda: start, monotonic=lambda: 0.0)  # whose pauses let other tasks run
-
-    def fetch(*, patiently):
-        fetches.append(patiently)
-        yield Pause(0.0, clock)
-        return Token(Secret("new"), start, start + timedelta(seconds=890))
-
-    async def main():
-        tasks = [asyncio.create_task(run_async(source.obtain(clock, fetch), None)) for _ in range(3)]
-        await asyncio.sleep(0)  # until the first fetches
-        tasks[0].cancel()
-        return await asyncio.gather(*tasks, return_exceptions=True)
-
-    cancelled, *tokens = asyncio.run(main())
-    assert isinstance(cancelled, asyncio.CancelledError)
-    assert tokens == [source.token] * 2
-    assert fetches == [True]
+    assert run(flight.wait(None), None) is False
+    assert run(Flight().wait(None), None) is False  # which a task of this very thread would have to land
 
 
 class HeldClock(ManualClock):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -13,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
 
-from toolkit.auth.kinds import ClientKey, ClientSecret
-from toolkit.auth.tokens.single_flight import MemoryTokenStore, TokenSource, as_token_store, token_source
-from toolkit.auth.tokens.token import FileTokenStore, Token
-from toolkit.core.errors import ConfigurationError, TokenRefused, Unreachable
+from toolkit.auth.tokens.single_flight import TokenSource
+from toolkit.auth.tokens.token import Token
+from toolkit.core.errors import TokenRefused, Unreachable
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import Wait, WhichLoop
 
@@ -175,37 +173,3 @@ def test_failed_renewal_keeps_a_good_token(error):
     last = bench.obtain()
     with pytest.raises(type(error)):
         last.throw(error) if next(last) == "fetching" else None
-
-
-def test_refused_token_is_tried_again():
-    """If no other token can be had for a token that the service refused, the next call tries the old one again."""
-    bench = Bench()
-    token = bench.obtained()
-    assert bench.source.reject(token)
-    refused(bench, LASTING[0])
-    assert bench.obtained() is token
-
-
-def test_stores():
-    """Tokens are kept in this process by default, for a clock of its own apart; text other than "shared" is refused."""
-    memory, clock = as_token_store(None, clock=None), ManualClock(START)
-    assert as_token_store(None, clock=None) is as_token_store(memory, clock=clock) is memory
-    assert as_token_store(None, clock=clock) not in (memory, as_token_store(None, clock=clock))
-    assert isinstance(as_token_store("shared", clock=None), FileTokenStore)
-    with pytest.raises(ConfigurationError, match="token_store is neither"):
-        as_token_store("elsewhere", clock=None)
-
-
-def test_sources():
-    """Equal credentials share the token of an endpoint in each store; a key that a signer keeps is for it alone."""
-    store, signers = MemoryTokenStore(), [SimpleNamespace(algorithm="ES256", key_id=None, sign=bytes) for _ in range(2)]
-    pairs = [ClientSecret("c", "QXZ-secret-0", environment="broker-live") for _ in range(2)]
-    keys = [ClientKey("c", signer, environment="broker-live") for signer in (*signers, signers[0])]
-    first, second, third = (token_source(store, each, "https://a.example") for each in keys)
-    assert (first is third, first is second) == (True, False)
-    assert token_source(store, pairs[0], "https://b.example") is token_source(store, pairs[1], "https://b.example")
-    folder = FileTokenStore()
-    assert token_source(folder, keys[0], "https://a.example").shared is None
-    shared = [token_source(folder, each, "https://a.example") for each in pairs]
-    assert shared[0] is shared[1] is not token_source(store, pairs[0], "https://a.example")
-    assert shared[0].shared is not None
