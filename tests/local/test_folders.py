@@ -120,7 +120,7 @@ def test_a_planted_file_in_the_working_folder_is_refused(shared, owners, monkeyp
     owners[planted] = STRANGER
     with pytest.raises(ConfigurationError, match="anybody may have put it there") as caught:
         find_project(shared)
-    for phrase in (str(planted), "chown", f"tk.Settings.load({str(planted)!r})", "a folder of your own"):
+    for phrase in (str(planted), "chown", f"tk.Settings.load({str(planted)!r})", "your own folder"):
         assert phrase in str(caught.value)
     monkeypatch.chdir(shared)
     for environ in ({}, {"TOOLKIT_PROJECT": str(shared)}):

@@ -42,7 +42,8 @@ def authorized(request: httpx.Request, grant: Grant) -> httpx.Request:
     """Return a copy of a request with the headers of a grant; stream and timeouts are those of the request."""
     extensions = dict(request.extensions)
     if trace := extensions.get("trace"):
-        # httpcore's events hold requests, whose headers hold credentials. For async clients httpcore awaits the result.
+        # httpcore's events have requests with credentials in their headers. For async clients httpcore awaits the
+        # result.
         extensions["trace"] = lambda event, info: trace(
             event, {name: value for name, value in info.items() if name not in _SHOW_CREDENTIALS}
         )

@@ -221,7 +221,7 @@ def field_in_words(field: str) -> str:
 
 
 def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
-    """Warn if the source of the running IPython cell, or an answer to its `input()`, holds one of these secrets.
+    """Warn if the source of the running IPython cell, or an answer to its `input()`, contains one of these secrets.
 
     Outside IPython, which is not imported, this costs nothing. Nothing is raised, unless the user has turned warnings
     into errors.

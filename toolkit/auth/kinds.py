@@ -114,7 +114,7 @@ def _as_form_fields(value: object) -> Mapping[str, str | Secret]:
             raise ConfigurationError(what, 'Use a name that the service knows, such as "scope".', about="form_fields")
         if not isinstance(content, str) or not content or not content.isprintable():
             what = f"The value of the form field {name} is not a string of printable characters."
-            raise ConfigurationError(what, "Give one line of text, or leave the field out.", about="form_fields")
+            raise ConfigurationError(what, "Pass one line of text, or leave the field out.", about="form_fields")
         fields[name] = content if name.lower() in _NOT_SECRET else Secret(content)
     return MappingProxyType(fields)
 

@@ -51,7 +51,7 @@ _NOT_ENCRYPTED: Final = (
     "Leave the passphrase out, or pass the key that it decrypts.",
 )
 _HOW_TO_GIVE_A_KEY: Final = (
-    "Give all of one RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, its file "
+    "Pass a complete RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, its file "
     "(a pathlib.Path, or --key-file at a terminal), a key object, or a Signer with algorithm, key_id and sign."
 )
 

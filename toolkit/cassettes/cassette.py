@@ -44,7 +44,7 @@ class Cassette:
         secrets: one or more additional strings that must not be recorded in any form.
         strict: for tests. Each recording plays once, and the last one does not repeat; close(), or the end of a `with`,
             raises CassetteError if some were not played.
-        rules: what to keep out of the file besides credentials.
+        rules: what to keep out of the file in addition to credentials.
         settings: by default those of the project.
         scrubber: the scrubber to use; a session passes its own.
 
@@ -68,7 +68,7 @@ class Cassette:
 
     Raises:
         CassetteMiss: if the mode is `none` and there is no such file.
-        CassetteCorrupt: if the file is not a cassette; it is left as it is.
+        CassetteCorrupt: if the file is not a cassette; it is not changed.
         ConfigurationError: if mode or match_on is unknown, or if the mode would record to a JSON file.
     """
 
@@ -108,7 +108,7 @@ class Cassette:
         if self.records and self.path.suffix == ".json":
             raise ConfigurationError(
                 f"Cannot record to {self.path}: recordings are YAML, which can be appended to.",
-                'Give the cassette the suffix .yaml; or replay this one with mode="none".',
+                'Use the suffix .yaml for the cassette, or replay this one with mode="none".',
                 about="cassette",
             )
         if self.records:

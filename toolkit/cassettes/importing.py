@@ -164,7 +164,7 @@ def import_cassette(
             if isinstance(result, Interaction):
                 scrub(result, scrubber)
         except SecretLeak:
-            result = "it holds data that cannot be checked for secrets"
+            result = "it contains data that cannot be checked for secrets"
         if patterns and not _fits(entry.uri, patterns):
             continue
         if isinstance(result, Interaction):

@@ -45,7 +45,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     if not _NAME.fullmatch(cassette) or len(cassette.encode("utf-8", "surrogatepass")) > _LONGEST:
         raise ConfigurationError(
             f"A cassette cannot be called {cassette[:_LONGEST_QUOTE]!r}: it is not a valid file name on every system.",
-            'Choose a short name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
+            'Choose a short name of letters, digits, spaces, "-" and "_"; or pass a path with its suffix.',
             about="cassette",
         )
     folder = as_settings(settings).cassettes_folder

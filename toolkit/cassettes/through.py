@@ -148,7 +148,7 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
         if match is None and recorder is None:
             raise player.miss(scrubbed, identity)
     if match is None and recorder is not None:
-        recorder.get_ready()  # a request whose answer cannot be recorded is not sent
+        recorder.get_ready()  # a request whose response cannot be recorded is not sent
     return match
 
 

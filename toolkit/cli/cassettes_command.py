@@ -176,15 +176,15 @@ def prune(
 
     Removes the interactions with these numbers, and the calls that meet all other conditions. It shows them, and asks
     before it writes. A token request is removed with the last of its calls. The other interactions keep their bytes; a
-    recording of stock vcrpy is scrubbed and rewritten as one of ours. JSON has the columns of `tk.prune_cassette`, and
-    needs --yes or --dry-run.
+    recording of stock vcrpy is scrubbed and converted to the toolkit's layout. JSON has the columns of
+    `tk.prune_cassette`, and needs --yes or --dry-run.
     """
     with _plays(unplayed or (), play_log) as log:
         choice: dict[str, Any] = {"method": method, "uri": uri, "play_log": log}
         dropped = terminal.records(prune_cassette(name, numbers or (), **choice))
         if not dropped:
             what = f"No interaction of {name} matches, so there is nothing to remove."
-            next_step = f"Give numbers, --unplayed, --method or --uri; see toolkit cassettes show {name}"
+            next_step = f"Pass numbers, --unplayed, --method or --uri; see toolkit cassettes show {name}"
             raise ConfigurationError(what, next_step, about="numbers")
         terminal.print_rows(dropped, ("number", "method", "uri", "status"), as_json=as_json)
         count = count_text(len(dropped), "interaction")
@@ -205,8 +205,8 @@ def scrub(
     """Scrub a recording again, with today's rules.
 
     Shows what was replaced, by kind. Interactions in which nothing is replaced keep their bytes; a recording of stock
-    vcrpy is rewritten as one of ours. If the file was shared, revoke the secrets that were in it: scrubbing changes
-    neither the copies of others nor git's history. JSON has the columns of `tk.scrub_cassette`.
+    vcrpy is converted to the toolkit's layout. If the file was shared, revoke the secrets that were in it: scrubbing
+    changes neither the copies of others nor git's history. JSON has the columns of `tk.scrub_cassette`.
     """
     replaced = terminal.records(scrub_cassette(name, dry_run=dry_run))
     nothing = "Nothing needs to be replaced: it is as it would be recorded today."

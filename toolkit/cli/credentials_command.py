@@ -277,7 +277,7 @@ def _piped(rest: Secret) -> Callable[[str], Secret]:
 
 def _read_key_file(file: Path) -> Secret:
     """Return the text of a key file. An error does not quote the path: somebody may have pasted the key there."""
-    what, next_step = "the file of the private key", "Give the full path of a file that you can read."
+    what, next_step = "the file of the private key", "Enter the full path of a file that you can read."
     return Secret(read_text(expanded(file, about="key_file"), what, next_step).strip())
 
 

@@ -83,7 +83,7 @@ BROKER_ACCOUNTS_PATH: Final = "/v1/accounts"
 TRADING_ACCOUNT_PATH: Final = "/v2/account"
 GRANT_TYPE: Final = "client_credentials"
 
-# Section 5.2: header names carry a prefix; SVC stands for the service's own.
+# Section 5.2: header names have a prefix; SVC stands for the service's own.
 DEFAULT_HEADER_PREFIX: Final = "SVC"
 KEY_ID_HEADER: Final = "API-KEY-ID"
 SECRET_KEY_HEADER: Final = "API-SECRET-KEY"  # noqa: S105
@@ -130,11 +130,11 @@ def header_names(prefix: str = DEFAULT_HEADER_PREFIX) -> tuple[str, str]:
     return f"{prefix}-{KEY_ID_HEADER}", f"{prefix}-{SECRET_KEY_HEADER}"
 
 
-SYMBOLIC_ENDING: Final = ".svc.invalid"  # of the hosts that stand for the addresses of the settings
+SYMBOLIC_ENDING: Final = ".svc.invalid"  # of the symbolic hosts for the addresses in the settings
 
 
 def symbolic_address(name: str) -> str:
-    """Return the URL that stands for an address in a recording; `.invalid` never resolves (RFC 6761 section 6.4)."""
+    """Return the symbolic URL of an address in a recording; `.invalid` never resolves (RFC 6761 section 6.4)."""
     return f"https://{name.replace('_', '-')}{SYMBOLIC_ENDING}"
 
 

@@ -61,7 +61,7 @@ class ToolkitError(Exception):
         return f"{type(self).__name__}({str(self)!r})"  # a log might mask one of two texts as the value of the other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A live response holds a connection and unscrubbed bytes.
+        # A live response has a connection and unscrubbed bytes.
         kept = {name: value for name, value in vars(self).items() if name != "response"}
         return type(self), (self.what, self.next_step), kept
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import wrong_type
 
-EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording without a time of its own
+EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording that does not have one
 TRIES: Final = "toolkit.tries"  # extension of a request that was sent or replayed: how often it was sent
 _SOURCE: Final = "toolkit.source"  # extension of a response: its `ResponseSource`
 _MOST: Final = 10**9  # a larger number is not a count, and may be too long to print

@@ -68,7 +68,7 @@ def count_text(number: int, noun: str) -> str:
 
 
 def date_text(instant: datetime) -> str:
-    """Return the day of an instant, in English whatever the locale: `12 May 2026`."""
+    """Return the day of an instant, always in English: `12 May 2026`."""
     return f"{instant.day} {_MONTHS[instant.month - 1]} {instant.year}"
 
 

@@ -1,4 +1,4 @@
-"""Errors without the frames that hold credentials.
+"""Errors without the frames that contain credentials.
 
 Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame: in code that
 reads credentials the credentials, and in httpx, httpcore and h11 the authorized request with its headers and bytes.
@@ -52,7 +52,7 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
         try:
             raise error
         finally:
-            del error  # the error holds this frame: a cycle would keep it and the frames of the callers alive
+            del error  # the error refers to this frame: a cycle would keep it and the callers' frames alive
 
     return call
 
@@ -60,7 +60,7 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
 def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError]) -> _Result:
     """Return the result of `call`; if it fails, raise the error that `otherwise` makes, without a link to the original.
 
-    For other libraries and foreign signers (cryptography, jwt, json): their errors may hold the text of a key.
+    For other libraries and foreign signers (cryptography, jwt, json): their errors may contain the text of a key.
     """
     with suppress(Exception):
         return call()
@@ -119,6 +119,6 @@ def shell() -> Any | None:
 
 
 def name_of(value: object) -> str:
-    """Return the first variable in the user's notebook that holds an object, or ""."""
+    """Return the name of the first variable in the user's notebook with this object, or ""."""
     names: dict[str, Any] = getattr(shell(), "user_ns", {})
     return next((name for name, held in [*names.items()] if held is value and not name.startswith("_")), "")

@@ -1,6 +1,6 @@
 """Settings, files, folders, locks and progress bars: what the toolkit uses on this machine.
 
-- `files` writes files whole or not at all, opens files of this user only, and reads text that may hold secrets.
+- `files` writes files atomically, opens files of this user only, and reads text that may contain secrets.
 - `folders` finds the project folder and the user's own folders, and distinguishes the user's own files and variables
   from those that a project provides.
 - `settings` reads `toolkit.toml` and the TOOLKIT_* variables: addresses, header prefix, cassettes folder and the like.

@@ -1,4 +1,4 @@
-"""Write files completely or not at all, read text that may contain secrets, and protect one user's files from others.
+"""Write files atomically, read text that may contain secrets, and protect one user's files from others.
 
 Write with `write_atomically`, which replaces an existing file, or with `create_new`, which refuses to. Neither follows
 a link in place of the file, because a cloned project or another user of the folder may have put it there. Read with
@@ -59,7 +59,7 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
 
     Raises:
         FileExistsError: if the file exists already, even as a dangling link.
-        OSError: if the file cannot be written. No error leaves a new file behind.
+        OSError: if the file cannot be written. No file is left after an error.
     """
     _write(path, data, like=None if private else path)
 
@@ -97,7 +97,7 @@ def read_file(file: Path, limit: int = -1) -> bytes:
 
 
 def read_text(file: Path, what: str, next_step: str) -> str:
-    """Return the text of a file that may hold secrets, without a byte order mark.
+    """Return the text of a file that may contain secrets, without a byte order mark.
 
     Args:
         file: the file. Its path is not quoted in an error: it may be a secret that was put in the wrong place.
@@ -123,7 +123,7 @@ def read_text(file: Path, what: str, next_step: str) -> str:
 
 
 def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
-    """Return the content of a TOML document that may hold secrets; arguments as in `read_text`.
+    """Return the content of a TOML document that may contain secrets; arguments as in `read_text`.
 
     Raises:
         ConfigurationError: if it is not TOML; it names the line, but not the parser's reason, which may quote the text.

@@ -196,7 +196,7 @@ def _counts(file: Path, start: Path) -> bool:
         return True
     advice = (
         f"If you trust it, take ownership (chown) or load it by name: tk.Settings.load({str(file)!r}). "
-        "Otherwise work in a folder of your own."
+        "Otherwise, work in your own folder."
     )
     if is_in_start:
         what = f"{file} belongs neither to you nor to the owner of its folder, so anybody may have put it there."

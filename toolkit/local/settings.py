@@ -56,8 +56,8 @@ class Settings:
         cassettes: folder of cassettes that are named without a path; relative to `project`.
         project: the folder of `toolkit.toml` or `pyproject.toml`, else the working directory.
         file: the settings file that was read or looked for, or None.
-        scrubbing: what to remove from recordings besides credentials: lists of texts, named like the
-            arguments of `tk.Rules`.
+        scrubbing: what to remove from recordings in addition to credentials: lists of strings, named like the arguments
+            of `tk.Rules`.
         scan: the table [scan] as it is in the file; `tk.scan` checks it.
         publish: "as is" to publish recordings of real accounts without pseudonyms, or None to refuse.
         stale_after: age from which a recording counts as stale, in days: "180d"; None for never.
@@ -146,7 +146,7 @@ class Settings:
             values["addresses"] = _table("addresses", values.get("addresses", {}))
             places: dict[str, Path | str] = {}
             if values["addresses"] or len(values) > 1:
-                # A prefix that a file leaves out is its choice, too.
+                # Leaving the prefix out is a choice of the file, too.
                 places = dict.fromkeys(["header_prefix", *values, *values["addresses"]], file)
             for name, text in _settings_in(environ).items():
                 (values["addresses"] if name in ADDRESS_NAMES else values)[name] = text
@@ -225,7 +225,7 @@ def is_offline() -> bool:
     """
     value = os.environ.get(_OFFLINE_VARIABLE, "").strip().lower()
     if value not in _TRUE | _FALSE:
-        what = f"TOOLKIT_OFFLINE is {value!r}, which means neither yes nor no."
+        what = f"TOOLKIT_OFFLINE is {value!r}, which is neither yes nor no."
         raise ConfigurationError(what, "Set it to 1 or 0.", about=_OFFLINE_VARIABLE)
     return value in _TRUE
 
@@ -290,7 +290,7 @@ def _malformed(about: str, what: str, example: str) -> ConfigurationError:
 
 
 def _check_cassettes(settings: Settings) -> None:
-    """Refuse a cassettes folder that lies outside the project, if a settings file or a `.env` names it.
+    """Refuse a cassettes folder outside the project if a settings file or a `.env` names it.
 
     Cassettes are written there, and files there are replayed: the author of a cloned project must not choose the
     folder.

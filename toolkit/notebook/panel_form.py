@@ -226,7 +226,7 @@ class Form:
         self.inputs.problems = {}
 
     def complain(self, problem: Problem) -> None:
-        """Show a problem beside its field or below the button, and empty a field if it holds a refused secret."""
+        """Show a problem beside its field or below the button, and empty a field if it has a refused secret."""
         field = next((field for field in self.fields if field.name == problem.field), None)
         if field is None:
             html = problem_html(problem)

@@ -73,7 +73,7 @@ class Faults:
         Args:
             place: "token" for the token endpoints, "interfaces" for everything else.
             status: HTTP status code of the response, one that allows a body.
-            body: "json" for an error object, "malformed" for JSON that breaks off, "html" for a page.
+            body: "json" for an error object, "malformed" for truncated JSON, "html" for a page.
             retry_after: value of the Retry-After header (RFC 9110 section 10.2.3): seconds, or any text.
             dropped: close the connection without a response; the arguments above then have no effect.
             error: error code of the error object, such as "invalid_scope" (RFC 6749 section 5.2).

@@ -140,7 +140,7 @@ class Pages:
             raise ConfigurationError(what, f"Iterate over them with {advice}.", about="client")
 
     def __repr__(self) -> str:
-        return "<Pages>"  # a path may hold a secret
+        return "<Pages>"  # a path may contain a secret
 
     def _each(self) -> Iterator[httpx.Response]:
         self.begin()
@@ -223,7 +223,7 @@ class Pages:
             )
         self._asked.add(url)
         self.number += 1
-        # httpx drops the query of a URL for a client that has parameters of its own.
+        # httpx drops the query of a URL if the client has its own parameters.
         params = str(following.url.params) if self._client.params else None
         self.request = self._client.build_request("GET", url, params=params, headers=self._headers)
 
@@ -336,7 +336,7 @@ class AccountPages(Pages):
             if more is not None:
                 warn(f"This is one page of the accounts: {more.words}. {self._advice}")
             return readable(table)
-        raise failure  # raised here, it has no context and no frames, which hold the body
+        raise failure  # raised here, it has no context and no frames, which contain the body
 
     def _with_message(self, error: ServiceError) -> ServiceError:
         """Return the error with the service's own message and, after a refusal, the profile."""

@@ -61,7 +61,7 @@ class Scope:
     Args:
         interface: the interface, for messages.
         own: its configured address, or None in a replay without addresses.
-        symbolic: the address that stands for it in recordings; links in replayed bodies lead there.
+        symbolic: its symbolic address in recordings, to which links in replayed bodies lead.
         header_prefix: prefix of the key headers, which callers may not set themselves.
         others: addresses of other interfaces. Paths below them do not belong to this interface, even if they
             are also below `own`.
@@ -213,7 +213,7 @@ def resolve_credentials(
     """Return the environment, the credentials, and the profile whose recordings are replayed, None for any."""
     given: object = environment
     if isinstance(given, Credentials):
-        what = "The first argument of a session is the name of an environment, but credentials were given."
+        what = "The first argument of a session is the name of an environment, but credentials were passed."
         raise ConfigurationError(what, "Write tk.Session(credentials=...).", about="environment")
     requested = None if environment is None else Environment(environment)
     if isinstance(credentials, Credentials):
@@ -249,7 +249,7 @@ def resolve_credentials(
 
 def _without_environment(cassette: Cassette | None, settings: Settings) -> ConfigurationError:
     """Return the error for a session that has nothing to replay, or whose cassette's name may be misspelt."""
-    choices = f"give one of {', '.join(Environment)}, or give credentials, which belong to one"
+    choices = f"pass one of {', '.join(Environment)}, or pass credentials, which belong to one"
     if cassette is not None and cassette.mode != "all" and not cassette.replays:
         from toolkit.cassettes.replay import differences
 
@@ -266,7 +266,7 @@ def _environment_of(cassette: Cassette) -> Environment:
     content = f"It contains calls of {', '.join(names)}" if names else "It does not say which environment was called"
     raise ConfigurationError(
         f"The cassette {cassette.path.name} does not determine the environment.",
-        f"{content}; give the session one of {', '.join(Environment)}.",
+        f"{content}; pass the session one of {', '.join(Environment)}.",
         about="environment",
     )
 

@@ -1,7 +1,7 @@
 """Send a session's requests: through the cassette, then with credentials, then to the network.
 
-One flow for sync and async. The request that the client holds and the cassette records never carries
-a credential, and a replayed call needs none.
+One flow for sync and async. The request that the client has and the cassette records never contains a credential, and a
+replayed call needs none.
 """
 
 from __future__ import annotations

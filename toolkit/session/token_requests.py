@@ -44,7 +44,7 @@ def make_authorizer(sender: Sender) -> Authorizer:
     if credentials is None:
         raise ConfigurationError(
             "This session replays without credentials, so it cannot send anything.",
-            "Give the session credentials, or replay only recorded calls.",
+            "Pass credentials to the session, or replay only recorded calls.",
             about="credentials",
         )
     address_name = credentials.environment.rules.addresses[Interface.AUTH]
@@ -88,7 +88,7 @@ class TokenExchange:
         """Send a token request, record it, and read the token from the response.
 
         Raises:
-            Unreachable: if the token endpoint cannot be reached. httpx's own error would carry the request, and with
+            Unreachable: if the token endpoint cannot be reached. httpx's own error would contain the request, and with
                 it the credentials.
             TokenError: if the endpoint refused, or if its response is not a token response.
         """
@@ -102,7 +102,7 @@ class TokenExchange:
             body = yield ReadAndClose(response, _LARGEST_REPLY)
         except (httpx.TransportError, httpx.DecodingError) as error:
             failure = unreachable(f"The token endpoint at {origin(request.url)}", error)
-        if failure is not None:  # raised here, it has no context, which would hold the request
+        if failure is not None:  # raised here, it has no context, which would contain the request
             raise failure
         call.end(clock)
         try:

@@ -33,7 +33,7 @@ from toolkit.verification.compare import with_texts, without_png_metadata
 
 _SHORTEST: Final = 4  # characters of a value that is replaced in texts
 _SHORTEST_PART: Final = 5  # letters of a word in a name that is also replaced alone
-_MOST_WORDS: Final = 4  # of a value that is looked for behind a stand-in
+_MOST_WORDS: Final = 4  # of a value for which a stand-in is looked up
 _PIECE: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
 BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _KEPT_OF_CELLS: Final = ("tags", "slideshow", "jupyter", "raw_mimetype", "format")

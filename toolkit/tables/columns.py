@@ -33,7 +33,7 @@ Numbers: TypeAlias = Literal["float", "decimal", "text"]
 MISFIT: Final = (ValueError, TypeError, ArithmeticError, NotImplementedError)
 SHOWN: Final = 80  # characters of a name, or of a body that is not JSON, in an error
 FLOAT_DIGITS: Final = 15  # significant digits of any decimal number that float64 keeps
-_DECIMAL_DIGITS: Final = 38  # the most that decimal128 can hold
+_DECIMAL_DIGITS: Final = 38  # the maximum of decimal128
 # Leaves room for the product of two columns: their digits add up, and must not exceed _DECIMAL_DIGITS.
 _DECIMAL_PRECISION: Final = 18
 

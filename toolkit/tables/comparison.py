@@ -29,7 +29,7 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     """Return what differs between two tables of the same kind: each changed cell, and each row in only one of them.
 
     Rows are matched by their key. Cells are compared by value: 1, 1.0 and a decimal 1.00 are equal, and so are two
-    missing values, and an instant in any unit or zone. Text never equals a number. The same holds inside lists and
+    missing values, and an instant in any unit or zone. Text never equals a number. The same applies inside lists and
     objects. A column that only one table has counts as missing values in the other. A table without rows and columns,
     such as `tabulate` returns if there are no records, counts as a table without rows.
 

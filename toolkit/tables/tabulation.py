@@ -63,8 +63,8 @@ def tabulate(
           It stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
           phone, version, prefix, hash, name, type or last4.
         - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
-          (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Empty text
-          beside numbers and times is missing.
+          (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Empty text in a column of
+          numbers or times is missing.
         - Booleans are boolean, other text is str. Columns without any value, and of mixed types, are object.
 
         These types are inferred from one response, so another page of the same list may get others. With `schema`, the

@@ -71,7 +71,7 @@ class ProxyNote(str):
 
 
 def origin(url: httpx.URL) -> str:
-    """Return scheme, host and port of a URL; its path and query may hold a secret."""
+    """Return scheme, host and port of a URL; its path and query may contain a secret."""
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 

@@ -1,4 +1,4 @@
-"""The logic of a call as a generator, driven by synchronous and asynchronous callers alike.
+"""The logic of a call as a generator, driven by synchronous or asynchronous callers.
 
 A flow is a generator that yields effects and is sent their outcomes, like `auth_flow` of httpx. The flow decides; the
 drivers `run` and `run_async` do the I/O and differ only in `await`. An `httpx.Request` is an effect too: it is sent

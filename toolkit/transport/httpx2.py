@@ -2,7 +2,7 @@
 
 The toolkit uses only httpx inside. Objects from outside are converted by one of these:
 
-- `answer` and `answer_async`: a client of httpx2 calls a transport of ours.
+- `answer` and `answer_async`: an httpx2 client calls one of our transports.
 - `as_httpx_transport`: a transport of httpx2 is below ours.
 - `as_httpx_error` and `classes`: code that sends requests with a client of either library.
 
@@ -113,7 +113,7 @@ class _Httpx2Transport(UpperTransport):
         self._library = _httpx2()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        with _errors_of(httpx):  # without the request, which may hold credentials
+        with _errors_of(httpx):  # without the request, which may contain credentials
             response = self._transport.handle_request(converted(self._library, request))
         return converted(httpx, response)  # type: ignore[no-any-return]
 

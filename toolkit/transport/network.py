@@ -27,11 +27,11 @@ from toolkit.transport.flow import Flow, Wait
 
 MOST_AT_ONCE: Final = 100  # calls of one session; httpx has the same limit for connections
 ProxyTypes = str | httpx.URL | httpx.Proxy
-# No limit on connections: it would only matter for one that httpx lost track of, and then it would block for ever.
-# As many idle ones as by default: a pool counts them all for each, which takes half of the time with a hundred.
+# No limit on connections: it would only matter if httpx lost track of one, and then block for ever. The default number
+# of idle ones: a pool counts all of them for each call, which takes half of the time with a hundred.
 _LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-# Extension of a request: a number. Those of one number share a pool, since a pool looks at each of its idle connections
-# for every request, which takes as long as the rest of a call when there are sixteen.
+# Extension of a request: a number. Requests with the same number share a pool. A pool looks at each of its idle
+# connections for every request; with sixteen, that takes as long as the rest of a call.
 LANE: Final = "toolkit.lane"
 
 

@@ -47,7 +47,7 @@ _MORE: Final = frozenset("hasmore hasnext hasnextpage istruncated more".split())
 _DEPTH: Final = 4
 _SHOWN: Final = 60  # characters of a name
 _SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for name in ADDRESS_NAMES)
-IS_FOLLOWED: Final = "toolkit.is_followed"  # extension of a response whose next page was asked for, or warned of
+IS_FOLLOWED: Final = "toolkit.is_followed"  # extension of a response whose next page was requested, or caused a warning
 _BY_HAND: Final = (
     'It does not say how to ask for the rest: pass cursor="offset" or cursor="page" to tk.pages, or the parameters '
     "that the service documents."
@@ -91,7 +91,7 @@ def next_page(
 
     Args:
         response: an answer with its request, and with its body read.
-        cursor: dotted path of the member that holds the cursor, and the name of the parameter to send it as.
+        cursor: dotted path of the member with the cursor, and the name of the parameter to send it as.
         is_first: False for a later page of a list, which ends the list if it has no cursor.
     """
     body = _parsed(bytes(response.content))

@@ -21,7 +21,7 @@ _LATENESS: Final = 0.1  # seconds by which calls may be late and still catch up 
 
 
 class Rate:
-    """A rate that a session asks for; it counts until it is dropped or garbage collected."""
+    """A rate that a session asks for; it applies until it is dropped or garbage collected."""
 
     __slots__ = ("__weakref__", "per_second")
 
@@ -100,5 +100,5 @@ def pace_of(key: str, clock: Clock) -> Pace:
     shared = _THIS_MACHINE if isinstance(clock, SystemClock) else clock
     try:
         return _PACES.setdefault(shared, {}).setdefault(key, Pace())
-    except TypeError:  # a clock that cannot be a dictionary key: each session gets a pace of its own
+    except TypeError:  # a clock that cannot be a dictionary key: each session gets its own pace
         return Pace()

@@ -136,7 +136,7 @@ def test_a_bomb(tmp_path, monkeypatch):
     monkeypatch.setattr("toolkit.scrubbing.scanning.contents._ALLOWANCE", 1 << 20)
     bomb = gzip.compress(leak() + bytes(1 << 24))
     findings, unreadable = found_in(tmp_path, bomb)
-    assert unreadable == ["it holds compressed or encoded data, too large or too deep to scan"]
+    assert unreadable == ["it contains compressed or encoded data that is too large or too deep to scan"]
     findings, unreadable = found_in(tmp_path, zipped(a=leak(), b=zipped(c=bomb)))
     assert ("a", 2) in {(part, line) for line, part, _ in findings}
     assert len(unreadable) == 1

@@ -74,7 +74,7 @@ class ProfileFields:
     values: Mapping[str, Secret]  # all are Secrets, because a secret may be in the wrong field
     label: Callable[[str], str]  # returns the place's own name of a field, such as the variable
     folder: Path  # where relative paths of files start
-    confined: bool = False  # True if those files must lie in that folder
+    confined: bool = False  # True if those files must be in that folder
 
     def profile(self) -> Profile:
         """Return the profile as a list shows it. Raises the errors of `kind`."""

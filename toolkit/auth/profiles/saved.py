@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
 
 KEYRING: Final = "keyring"
-USER_NAME: Final = "key of saved profiles"  # what the keyring shows beside the application's name
+USER_NAME: Final = "key of saved profiles"  # what the keyring shows with the application's name
 _DESTINATIONS: Final = "destinations"
 _COMMENT: Final = "# Encrypted with a key in the system keyring. Without that keyring, nobody can read it."
 _SUFFIX: Final = ".toml"

@@ -1,8 +1,8 @@
 """The interactions of a cassette file, by number, no matter which tool wrote the file.
 
-In a file of ours that is laid out as the recorder writes it, interactions are found by a byte search, however many
-there are. Each is parsed when it is first needed, without a YAML parser if it has the usual shape. A file that was
-reformatted in an editor, or that stock vcrpy wrote, is parsed as a whole.
+In one of our files with the recorder's layout, interactions are found by a byte search, however many there are. Each is
+parsed when it is first needed, without a YAML parser if it has the usual shape. A file that was reformatted in an
+editor, or that stock vcrpy wrote, is parsed as a whole.
 
 vcrpy stores what a client passed to it. So the body of a request may be text, bytes, a file, an iterator or, with
 aiohttp, JSON values; headers may be a mapping or a list of pairs, with one value or several; and other tools put the
@@ -77,8 +77,8 @@ class Contents:
 
     Attributes:
         items: where they are.
-        data: the bytes of a file of ours that is laid out as the recorder writes it, up to the end of the last complete
-            item; None for a file that was parsed as a whole.
+        data: the bytes of one of our files with the recorder's layout, up to the end of the last complete item; None
+            for a file that was parsed as a whole.
         is_foreign: True if stock vcrpy wrote the file, with real addresses and without our keys.
         is_torn: True if the file ends in an incomplete interaction, left by an interrupted write.
         source: the file, for messages.
@@ -197,12 +197,12 @@ class Contents:
 
 
 def is_ours(data: bytes) -> bool:
-    """Return True if these bytes are a cassette of ours, or the beginning of such a cassette."""
+    """Return True if these bytes are one of our cassettes, or the beginning of one."""
     return bool(data) and (data.startswith(MARKER[:-1]) or MARKER.startswith(data))
 
 
 def lay_out(data: bytes, *, source: str) -> Contents | None:
-    """Return the interactions of a cassette of ours, or None if it is not laid out as the recorder writes it."""
+    """Return the interactions of one of our cassettes, or None if it does not have the recorder's layout."""
     raw, data = data, data.replace(b"\r\n", b"\n")  # from an editor, or from git; the recorder does not write it
     if (HEADER + _START).startswith(data):
         return Contents(data=b"", is_torn=True, source=source, raw=data)

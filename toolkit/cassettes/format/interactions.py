@@ -226,7 +226,7 @@ def content_of(response: Mapping[str, Any]) -> bytes:
         content = as_bytes(response["content"], what)
         return base64.b64decode(content) if response.get("base64encoded") is True else content
     if not isinstance(body, Mapping):
-        raise ValueError("the response has no content: 'body' must hold it under 'string'")  # noqa: TRY004
+        raise ValueError("the response has no content: it must be in 'string' under 'body'")  # noqa: TRY004
     if "base64_string" in body:
         return base64.b64decode(as_bytes(body["base64_string"], what))
     if "string" not in body and body.keys() - {"encoding"}:  # if there is none, aiohttp had closed the connection

@@ -46,9 +46,9 @@ class Recorder:
         path: the cassette. The file and its folder are created with the first interaction. Its folder may be a link,
             but nothing is written through a link in place of the file.
         scrubber: removes secrets from what is written.
-        anew: record to `part`, beside the file, until `finish` replaces the file with it. Otherwise interactions are
-            added to the file. Before the first append, an incomplete last interaction is cut off, and a file that has
-            another layout or contains a secret is rewritten once, atomically.
+        anew: True to record to `part`, beside the file, until `finish` replaces the file with it. Otherwise
+            interactions are added to the file. Before the first append, an incomplete last interaction is cut off, and
+            a file that has another layout or contains a secret is rewritten once, atomically.
 
     Attributes:
         count: number of interactions that this recorder added to the current file.
@@ -143,7 +143,7 @@ class Recorder:
                     self.part.replace(self.path)
                 except OSError as error:
                     what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
-                    next_step = "Rename it by hand, or record it again if it is gone."
+                    next_step = "Rename it by hand, or record it again if it was deleted."
                     raise CassetteError(what, next_step, about="cassette") from None
                 claim.prepared = {self.path: _stamp_of(self.path)}
                 self._anew = False

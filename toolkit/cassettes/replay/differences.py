@@ -56,7 +56,7 @@ def no_match(
         what += " No calls are recorded in it."
     advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
     if SYMBOLIC_ENDING not in request.uri and SYMBOLIC_ENDING in nearest:
-        advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."
+        advice += f" A host in {SYMBOLIC_ENDING} means an address in toolkit.toml: set it there if it is missing."
     return CassetteMiss(what, advice, about="cassette", nearest=(printable(nearest),) if nearest else ())
 
 

@@ -34,7 +34,7 @@ from toolkit.scrubbing.scanning import scan_files
 from toolkit.session.session import AsyncSession, Session
 
 MARKER: Final = "toolkit_cassette"
-FOLDER: Final = "cassettes"  # beside the tests, as pytest-recording has it
+FOLDER: Final = "cassettes"  # beside the tests, as in pytest-recording
 FAILED: Final = ".failed"  # between the name of a cassette and its suffix, for the recording of a failed test
 _OPTION: Final = "--toolkit-record"
 _NOT_IN_NAMES: Final = re.compile(r"""[\x00-\x1f<>?%*:|"'/\\]""")

@@ -56,7 +56,7 @@ def balances(
         by: column to group the accounts by; a bar is the sum of a group. By default each account has a bar.
         amount: column of the balances; by default the first of equity, balance, portfolio_value and cash.
         currency: column of the currencies, or the one currency of all amounts, such as "USD"; by default the column
-            currency, currency_code or iso_currency_code, beside `amount` if that is a name with dots.
+            currency, currency_code or iso_currency_code, with the prefix of `amount` if that has dots.
         source: the session that the table came from, or a string; by default the table's `attrs["source"]`, which
             sessions set, and `tabulate` for their responses.
 

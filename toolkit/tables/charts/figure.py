@@ -52,7 +52,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # a $ in the name of an account does not start a formula
     "xtick.color": INK,
 }
-# Metadata to leave out of a file, because it holds dates and versions.
+# Metadata to leave out of a file, because it contains dates and versions.
 _VARYING: Final = {"png": ("Software",), "svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer")}
 # White becomes the background of JupyterLab's dark theme; hues do not change.
 _DARK: Final = (
