@@ -27,10 +27,8 @@ def key_pair(**changes):
     return KeyPair("QXZ-key-id", "QXZ-secret-key", environment="paper", **changes)
 
 
-def client_secret(**changes):
-    return ClientSecret(
-        **{"client_id": "client 1", "client_secret": SECRET, "environment": "broker-sandbox", **changes}
-    )
+def client_secret():
+    return ClientSecret("client 1", SECRET, environment="broker-sandbox")
 
 
 class Bench:

@@ -46,7 +46,7 @@ def allow(credentials, settings):
 
 
 def test_first_use_is_refused(in_project):
-    """Credentials from variables go to no address that only a file names; the error names it and the command."""
+    """Credentials from variables go to no address that only a file names until the command of the error allowed it."""
     for _ in range(2):
         with pytest.raises(UnsafeAddress) as caught:
             check_destinations(from_variables(), in_project("a.example"))
@@ -55,6 +55,11 @@ def test_first_use_is_refused(in_project):
     assert "toolkit credentials allow default --environment broker-live` in that project. " in caught.value.next_step
     assert "you set yourself in code or in TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL" in caught.value.next_step
     assert not config_folder().exists()
+    allow(from_variables(), in_project("a.example"))
+    check_destinations(from_variables(), in_project("a.example"))
+    for secret, host in (("not-a-real-secret", "b.example"), ("another-secret", "a.example")):
+        with pytest.raises(UnsafeAddress):
+            check_destinations(from_variables(secret), in_project(host))
 
 
 def test_loopback_and_prefix_of_a_clone(in_project):

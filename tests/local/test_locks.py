@@ -11,7 +11,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs pipes, owners and f
 
 
 def test_one_at_a_time(tmp_path):
-    """Only one holder has the lock until it is released; releasing it twice does not matter."""
+    """Only one holder has the lock until it is released; releasing it twice does not matter. No link is followed."""
     file = tmp_path / "a.lock"
     lock = try_lock(file)
     assert try_lock(file) is None
@@ -22,6 +22,9 @@ def test_one_at_a_time(tmp_path):
     assert try_lock(file) is None
     second.release()
     assert os.name != "posix" or file.stat().st_mode & 0o777 == 0o600
+    (tmp_path / "link.lock").symlink_to(file)
+    with pytest.raises(OSError, match="it is a link"):
+        try_lock(tmp_path / "link.lock")
 
 
 @posix

@@ -207,7 +207,6 @@ def test_settings_in_code(project, monkeypatch):
     write(project, TOML)
     monkeypatch.chdir(project)
     assert repr(as_settings(None)) == "<Settings trading_live, auth_sandbox; headers ACME-*; cassettes in recordings>"
-    assert repr(Settings()).startswith("<Settings no addresses; ")
     for call, argument in ((lambda: as_settings({}), "settings"), (lambda: Settings(project="here"), "project")):
         with pytest.raises(ConfigurationError, match=f"{argument} must be"):
             call()

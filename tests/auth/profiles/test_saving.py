@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from key_forms import DEFAULTS, frames_of, key, pem
 
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
-from toolkit.auth.profiles.fields import FIELDS, Profile
+from toolkit.auth.profiles.fields import FIELDS, Profile, decompose
 from toolkit.auth.profiles.saving import load_credentials, remove_credentials, save_credentials, saved_credentials
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
@@ -55,7 +55,6 @@ client_keys = st.builds(
     assertion_lifetime=st.integers(1, 3600),
     form_fields=form_fields,
 )
-OPTIONS = ("scheme", "audience", "algorithm", "key_id", "assertion_typ", "assertion_lifetime", "form_fields")
 
 
 @pytest.fixture(params=["memory_keyring", "no_keyring"])
@@ -82,8 +81,7 @@ def test_saved_is_loaded(place, settings, folder, data):
     loaded = load_credentials(credentials.environment, name, settings=settings)
     assert loaded.fingerprint() == credentials.fingerprint()
     assert (loaded.name, loaded.environment, loaded.kind) == (name, credentials.environment, credentials.kind)
-    for option in OPTIONS:
-        assert getattr(loaded, option, None) == getattr(credentials, option, None)
+    assert decompose(loaded) == decompose(credentials)
     assert profile in saved_credentials(settings=settings)
     assert (profile.name, profile.environment, profile.kind) == (name, credentials.environment, credentials.kind)
     remove_credentials(name, credentials.environment)
@@ -159,9 +157,7 @@ def test_locked_or_lost_keyring(memory_keyring, settings):
     with pytest.raises(ConfigurationError, match="locked") as caught:
         load_credentials("live", settings=settings)
     assert caught.value.__context__ is None
-    memory_keyring.broken = set()
-    for entry in list(memory_keyring.entries):
-        memory_keyring.entries[entry] = "not a key"
+    memory_keyring.broken, memory_keyring.entries = set(), dict.fromkeys(memory_keyring.entries, "not a key")
     with pytest.raises(ConfigurationError, match="is not a key"):
         load_credentials("live", settings=settings)
     memory_keyring.entries = {}
@@ -294,8 +290,7 @@ def test_file_that_is_not_a_profile(folder, settings, text, words):
     write_profile(folder, "broker-live.a.toml", text if "sealed" in text else f'client_id = "k"\n{text}')
     with pytest.raises(ConfigurationError, match=rf"broker-live\.a\.toml .*{words}") as caught:
         load_credentials("broker-live", settings=settings)
-    assert caught.value.__cause__ is None
-    assert caught.value.__context__ is None
+    assert caught.value.__context__ is caught.value.__cause__ is None
     assert words == CHANGED or "[destinations]" in caught.value.next_step
     with pytest.warns(UserWarning, match=f"Left out: .*{words}"):
         assert saved_credentials(settings=settings) == []

@@ -69,7 +69,6 @@ def texts_in(value):
         (29, 401, "invalid_client", "refused the credentials", "Check client ID"),
         (90, 401, "invalid_client", "refused the credentials", "90 s ahead of"),
         (-90, 401, None, "refused the credentials", "90 s behind"),
-        (0, 400, "invalid_request", "refused the request", "Check client ID"),
         (90, 400, "invalid_scope", "refused the request", "the scope in form_fields"),
         (0, 404, "invalid_client", "refused the credentials", "Check client ID"),
         (0, 404, None, "returned no token", "another service, or a proxy"),

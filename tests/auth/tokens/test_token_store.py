@@ -129,9 +129,6 @@ def test_unavailable(what):
     assert processes.obtained(shared) == processes.obtained()
 
 
-HOUR = timedelta(hours=1)
-
-
 @pytest.mark.parametrize(
     ("changes", "is_used"),
     [
@@ -139,7 +136,7 @@ HOUR = timedelta(hours=1)
         ({"issued_at": START + timedelta(seconds=4)}, True),
         ({"issued_at": START + timedelta(seconds=6)}, False),
         ({"expires_at": START}, False),
-        ({"expires_at": START + 25 * HOUR}, False),
+        ({"expires_at": START + timedelta(hours=25)}, False),
         ({"issued_at": START + timedelta(seconds=2), "expires_at": START + timedelta(seconds=1)}, False),
         ({"issued_at": "yesterday"}, False),
         ({"access_token": "of two words"}, False),
@@ -148,7 +145,7 @@ HOUR = timedelta(hours=1)
 )
 def test_entry_that_is_not_used(changes, is_used):
     """An entry counts as missing if it is too large, its token cannot be sent, or its times cannot be right."""
-    fields = {"access_token": TOKEN, "issued_at": START - HOUR, "expires_at": START + HOUR, **changes}
+    fields = {"access_token": TOKEN, "issued_at": START, "expires_at": START + timedelta(hours=1), **changes}
     seal = Seal(IDENTITY, "a test")
     entry = seal.seal(json.dumps(fields, default=instant_text).encode())
     assert (open_token(entry, seal, clock=ManualClock(START)) is not None) is is_used
