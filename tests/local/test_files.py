@@ -115,7 +115,6 @@ def next_descriptor():
 @posix
 def test_not_a_plain_file(tmp_path):
     """A folder, a pipe and a socket count as missing, and opening them neither waits nor leaves them open."""
-    number = next_descriptor()
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -124,12 +123,13 @@ def test_not_a_plain_file(tmp_path):
             listener.bind(f"/proc/self/fd/{folder}/socket" if sys.platform == "linux" else str(tmp_path / "socket"))
         finally:
             os.close(folder)
+        number = next_descriptor()
         for name in ("folder", "pipe", "socket", "missing", "folder/missing", "pipe/missing"):
             assert read_private(tmp_path / name, 10) is None
         for name in ("folder", "pipe", "socket"):
             with pytest.raises(UnfitFile, match="not a plain file"):
                 open_own(tmp_path / name, os.O_RDWR | os.O_CREAT)
-    assert next_descriptor() == number
+        assert next_descriptor() == number
 
 
 @posix

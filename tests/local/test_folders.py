@@ -174,12 +174,13 @@ def test_variables_of_a_dotenv(home, project, elsewhere):
     (home / ".env").write_text("A=1\n")
     above.write_text("\ufeffexport B=1\n # C=1\nd : 'E=1'\r\nF=\n", encoding="utf-8")
     working.write_text("B=2\nG=2\n")
-    assert exported_by(deep) == {"B": above, "D": above, "E": above, "G": working}
     beside = [folder / ".env" for folder in (home / "beside", project / ".hidden")]
     for number, file in enumerate(beside):
         file.parent.mkdir()
         file.write_text(f"H{number}=1\n")
-    assert exported_by(deep, beside=True) == {**exported_by(deep), "H0": beside[0], "H1": beside[1]}
+    around = {"B": above, "D": above, "E": above, "G": working}
+    assert exported_by(deep) == around
+    assert exported_by(deep, beside=True) == {**around, "H0": beside[0], "H1": beside[1]}
     above.write_text("#" * (1 << 20) + "#")
     with pytest.raises(ConfigurationError, match=r"Cannot read .*: it is larger than 1 MiB"):
         exported_by(deep)
