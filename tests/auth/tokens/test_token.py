@@ -89,6 +89,13 @@ def test_advice(offset, status, error, did, words):
     assert caught.value.clock_offset == timedelta(seconds=offset)
 
 
+@pytest.mark.parametrize("body", [b"<html>", b"[" * 100_000, b"[]"])
+def test_reply_that_is_not_an_object(body):
+    """It may be a login page: the error names its type and length."""
+    with pytest.raises(TokenResponseInvalid, match=rf"200 without a JSON object \(text/html, {len(body)} bytes\)"):
+        read(body=body, headers={"Content-Type": "text/html"})
+
+
 def test_tokens_are_registered_when_they_arrive():
     """Every token of a reply is known to the process, even if the reply is then refused."""
     read({**GOOD, "refresh_token": "QXZ-refresh-token", "id_token": 7})
