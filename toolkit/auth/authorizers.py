@@ -42,8 +42,7 @@ def authorized(request: httpx.Request, grant: Grant) -> httpx.Request:
     """Return a copy of a request with the headers of a grant; stream and timeouts are those of the request."""
     extensions = dict(request.extensions)
     if trace := extensions.get("trace"):
-        # httpcore's events have requests with credentials in their headers. For async clients httpcore awaits the
-        # result.
+        # httpcore's events have requests with credentials. For async clients httpcore awaits the result.
         extensions["trace"] = lambda event, info: trace(
             event, {name: value for name, value in info.items() if name not in _SHOW_CREDENTIALS}
         )

@@ -46,7 +46,7 @@ class Seal:
         return self.__fernet.encrypt(data)
 
     def open(self, sealed: bytes) -> bytes | None:
-        """Decrypt data that an equal seal encrypted; return None for any other data, and for data that was changed."""
+        """Decrypt data that was encrypted with the same key; return None for other data and for changed data."""
         from cryptography.fernet import InvalidToken
 
         try:

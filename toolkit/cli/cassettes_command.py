@@ -42,7 +42,7 @@ app = terminal.command_group(
     "cassettes",
     help="List, show, check, compare and import recordings.",
     epilog="A NAME is a cassette in the project's cassettes folder, or a path with its suffix. "
-    "Exit status: 0 if all is well; 1 for what a command finds, as its help says; 2 if it could not work.",
+    "Exit status: 0 if all is well; 1 if the command finds something (see its help); 2 if it could not run.",
 )
 NameArgument = Annotated[str, typer.Argument(help="Name of a cassette, or a path.")]
 NumbersArgument = Annotated[list[int] | None, typer.Argument(help="Numbers of interactions, from 1.")]

@@ -282,7 +282,7 @@ def _read_key_file(file: Path) -> Secret:
 
 
 class _Probe(NamedTuple):
-    """The result of one call, in words for people."""
+    """The result of one call, with a description for people."""
 
     interface: Interface
     call: str  # method and path

@@ -27,7 +27,7 @@ _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
 def demo(
-    rows: Annotated[int, typer.Option(min=1, help="Rows to print of a long table.")] = 5,
+    rows: Annotated[int, typer.Option(min=1, help="Rows to print for a long table.")] = 5,
 ) -> None:
     """Show accounts, calls and token lifetimes from a recording.
 

@@ -33,12 +33,12 @@ _KEYS: Final = ("live", "paper", "broker-key", "sandbox-key")
 def practice(
     accounts: Annotated[int, typer.Option(help="Accounts of each broker partner.")] = 25,
     token_validity: Annotated[float, typer.Option(help="Seconds for which a token is accepted.")] = 900,
-    delay: Annotated[float, typer.Option(help="Seconds to wait before each answer.")] = 0.0,
-    rate_limit: Annotated[float | None, typer.Option(help="Calls per second for each caller; others get 429.")] = None,
+    delay: Annotated[float, typer.Option(help="Seconds to wait before each response.")] = 0.0,
+    rate_limit: Annotated[float | None, typer.Option(help="Calls per second for each caller; more get 429.")] = None,
     port: Annotated[int, typer.Option(help="First of eight consecutive ports; 0 picks free ones.")] = 0,
     form: Annotated[
         str | None,
-        typer.Option("--format", help=f"How to print variables: {', '.join(_FORMS)}; by default those of this shell."),
+        typer.Option("--format", help=f"Format of the variables: {', '.join(_FORMS)}; by default that of this shell."),
     ] = None,
     client_keys: Annotated[
         bool, typer.Option("--client-keys", help="Print the client keys of broker partners instead of their secrets.")

@@ -29,7 +29,7 @@ def publish(
         typer.Option("-p", metavar="NAME=VALUE", help="Set a parameter of the notebook, as papermill does."),
     ] = None,
     code: Annotated[bool, typer.Option("--code/--no-code", help="Show the code on a page, or leave it out.")] = True,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds that a cell may take.")] = 120.0,
+    timeout: Annotated[float, typer.Option(min=1, help="Time limit for each cell, in seconds.")] = 120.0,
 ) -> None:
     """Make a copy of a notebook for others.
 

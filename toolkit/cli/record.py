@@ -121,7 +121,7 @@ def _without_recording(error: ToolkitError, session: Session | None, before: byt
 
 
 def _make_call(session: Session, path: str, interface: str | None, *, all_pages: bool) -> None:
-    """Make a call and print its answer, or that of each page."""
+    """Make a call and print its response, or that of each page."""
     from toolkit.tables.tabulation import tabulate
 
     client: httpx.Client = getattr(session, interface or session.environment.rules.accounts[0])

@@ -104,7 +104,7 @@ def _showable(error: BaseException, name: str) -> BaseException:
 def warn(message: str) -> None:
     """Warn at the nearest caller outside the toolkit and its HTTP library, however deep the stack is.
 
-    Known secrets are masked: a warning may quote names from an answer.
+    Known secrets are masked: a warning may quote names from a response.
     """
     level, frame = 1, sys._getframe()  # noqa: SLF001 - warnings can skip files by prefix only since Python 3.12
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED_OVER:

@@ -97,7 +97,7 @@ class Settings:
         for name, table in tables.items():
             object.__setattr__(self, name, table)
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
-            what = "The header prefix cannot start a header name: it has letters, digits and single hyphens"
+            what = "The header prefix cannot start a header name: it may have letters, digits and single hyphens"
             raise _malformed("header_prefix", what, 'header_prefix = "SVC"')
         if not isinstance(self.cassettes, str | Path):
             raise _malformed("cassettes", "The cassettes folder is not a path", 'cassettes = "cassettes"')

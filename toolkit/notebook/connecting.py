@@ -163,7 +163,7 @@ def wrong_name(name: str, settings: Settings) -> Problem | None:
     except ConfigurationError as error:
         return problem_of(error)
     what = f"A new cassette cannot be called {excerpt(name)!r}." if name else "The cassette has no name."
-    return Problem(what, 'Type one of letters, digits, spaces, "-" and "_", such as my-recording.')
+    return Problem(what, 'Type a name of letters, digits, spaces, "-" and "_", such as my-recording.')
 
 
 def untrusted(new: Sequence[Change]) -> Problem:

@@ -132,7 +132,7 @@ class PracticeApp:
         }
 
     def _get(self, path: str, payload: _Payload) -> Route:
-        """Return a route that answers with the payload for a request of a holder at an instant."""
+        """Return a route that responds with the payload for a request of a holder at an instant."""
 
         async def answer(request: Request) -> Response:
             return JSONResponse(payload(request, self._holder(request), self._clock.now()))

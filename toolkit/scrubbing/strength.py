@@ -24,10 +24,10 @@ from toolkit.scrubbing.formats import FORMATS, SAMPLES, Format
 class Strength(Enum):
     """The grade of a value.
 
-    STRONG: random-looking and long enough, or in a format that a provider uses for its credentials. LOOKALIKE: as
-    random as a secret, but usually not one: a UUID, a digest, an ETag, an address of a blockchain. It counts only under
-    the exact names of credentials. WEAK: what people write: words, sentences, identifiers, numbers, dates,
-    placeholders.
+    STRONG: random-looking and long enough, or in a format that a provider uses for its credentials.
+    LOOKALIKE: as random as a secret, but usually not one: a UUID, a digest, an ETag, an address of a blockchain. It
+        counts only under the exact names of credentials.
+    WEAK: what people write: words, sentences, identifiers, numbers, dates, placeholders.
     """
 
     STRONG = "strong"

@@ -50,7 +50,7 @@ _NUMBERED: Final = re.compile(r"[-_ .]?[0-9]{1,3}\]?\Z")  # session_id_2, X-Sess
 
 
 def normal_name(name: str) -> str:
-    """Return a name in the form in which names are compared: its letters and digits, in lower case without accents."""
+    """Return a name normalized for comparison: its letters and digits, in lower case without accents."""
     if not name.isascii():
         name = unicodedata.normalize("NFKD", name)
     return _NOT_JOINED.sub("", name.lower())

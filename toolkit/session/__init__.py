@@ -4,9 +4,9 @@ A request passes these modules on its way from the httpx client to the network:
 
 1. `session.sending`: the transport of the client. A `Sender` makes a `SessionRequest` from each request.
 2. `session.scope`: refuses what may not be sent, before anything else happens.
-3. `cassettes.through`: asks `cassettes.cassette` for a recording. If one matches, it is the answer, and nothing below
-   runs; otherwise the answer from below is recorded. Neither ever sees credentials. A hundred calls may be in progress
-   at once; the others queue (`Places` in `transport.network`).
+3. `cassettes.through`: asks `cassettes.cassette` for a recording. If one matches, it is the response, and nothing below
+   runs; otherwise the response from below is recorded. Neither ever sees credentials. A hundred calls may be in
+   progress at once; the others queue (`Places` in `transport.network`).
 4. `session.sending` again: puts credentials on a copy of the request and sends it: in its turn if `transport.pacing`
    limits the rate, once more with a renewed token after a 401, and a few times after 429, 503 or a broken connection,
    as `transport.retry` says.

@@ -201,7 +201,7 @@ class Pages:
         return self.number == 1 or self._rows > 0
 
     def go_on(self, response: httpx.Response) -> None:
-        """Set `request` to the one for the page after this answer."""
+        """Set `request` to the one for the page after this response."""
         self.request = None
         if self._only_first:
             return
@@ -275,7 +275,7 @@ def checked_cursor(cursor: Any) -> Cursor | None:
 
 
 def message_of(response: Any, scrub: Callable[[str], str]) -> str:
-    """Return the message of an error answer from one of the usual fields, such as RFC 9457's `detail`, or "".
+    """Return the message of an error response from one of the usual fields, such as RFC 9457's `detail`, or "".
 
     It is shortened and safe to print; `scrub` removes secrets from it.
     """

@@ -145,7 +145,7 @@ class Scope:
         for name, _ in raw:
             if name.lower() in self._credential_headers:
                 raise CredentialsMismatch(
-                    f"The request carries a header with credentials of its own, {name.decode('ascii', 'replace')}.",
+                    f"The request has a header with its own credentials, {name.decode('ascii', 'replace')}.",
                     "Nothing was sent. Leave out auth= and such headers: the session adds its credentials.",
                 )
 

@@ -121,7 +121,7 @@ class Sender:
         return PRACTICE if self.is_practice else REAL_ACCOUNT
 
     def source(self) -> str:
-        """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
+        """Return where responses come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
         source = source_text(self.cassette, self.ledger.last_ended_at())
         return " · ".join(filter(None, (self.environment, self.account_with(self.cassette), source)))
 
@@ -175,7 +175,7 @@ class SessionRequest(Outgoing):
         return self._sender.authorizer().recorded_headers
 
     def send(self, call: Call) -> Flow[httpx.Response]:
-        """Send a copy with credentials, and again in two cases; return the last answer.
+        """Send a copy with credentials, and again in two cases; return the last response.
 
         After a 401 to a token that should be valid, it is sent once more with a new token (`auth.authorizers`). GET and
         HEAD are also sent again after 429, 503 or a connection that broke before a response began (`transport.retry`).
@@ -220,7 +220,7 @@ class SessionRequest(Outgoing):
 
 
 def _outcome(request: httpx.Request) -> Flow[Any]:
-    """Send a request; return the answer, or the error if there is none."""
+    """Send a request; return the response, or the error if there is none."""
     try:
         return (yield request)
     except httpx.TransportError as error:

@@ -41,12 +41,12 @@ _LEAST: Final = 0.001  # seconds of a timeout, and calls a second
 
 
 class BaseSession(Generic[ClientType]):
-    """A session without its kind of httpx client.
+    """What sessions have in common, whichever kind of httpx client they use.
 
     Attributes:
         environment: the environment that is called.
         credentials: the caller's credentials; None in a replay without credentials.
-        settings: addresses, header prefix and cassettes folder in force.
+        settings: the effective addresses, header prefix and cassettes folder.
         cassette: the cassette that is replayed and recorded, or None when live.
         is_practice: True if a practice service of this process answers, so that no real account is involved.
         retry: limits for sending failed calls again.
@@ -220,7 +220,7 @@ class BaseSession(Generic[ClientType]):
                 interface (str): name of the interface, or the host of another address.
                 method (str): HTTP method.
                 path (str): path without the address and without the query.
-                status (Int64): HTTP status code; 599 for a call that got no answer.
+                status (Int64): HTTP status code; 599 for a call that got no response.
                 elapsed (float64): seconds from sending to the end of the body, to a tenth of a millisecond; missing
                     while the call is unfinished.
                 tries (Int64): how often the call was sent: more than 1 if it was sent again after 429, 503 or a broken
@@ -321,10 +321,10 @@ class Session(BaseSession[httpx.Client]):
                 `tk.tabulate(tk.pages(session.broker, "/v1/accounts"), numbers="decimal")`.
 
         Raises:
-            ServiceError: if the service answers with an error status, or its answer cannot be decoded.
+            ServiceError: if the service answers with an error status, or its response cannot be decoded.
             Unreachable: if the service cannot be reached.
             UnsafeAddress: if the next page is at another address.
-            TabulationError: if an answer is not JSON.
+            TabulationError: if a response is not JSON.
         """
         answer = AccountPages(self, params, all_pages=pages)
         with answer.reading():
@@ -378,8 +378,8 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
 def _as_timeout(timeout: Any) -> httpx.Timeout | None:
     """Return the timeout of a session, checked: httpx would notice an invalid timeout only at the first call.
 
-    A number of seconds limits connecting, sending and each part of the answer. It does not limit how long a call queues
-    behind other calls of the session. An httpx.Timeout limits what it names.
+    A number of seconds limits connecting, sending and each part of the response. It does not limit how long a call
+    queues behind other calls of the session. An httpx.Timeout limits what it names.
 
     Raises:
         ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout.

@@ -93,7 +93,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     """
     if not isinstance(session, Session) or session.cassette is not None:
         raise ConfigurationError(
-            "drift() takes a live tk.Session, without a cassette.", 'For example tk.Session("paper").', about="session"
+            "drift() needs a live tk.Session, without a cassette.", 'For example tk.Session("paper").', about="session"
         )
     recording = read_cassette(cassette, session.settings)
     tape = Cassette(recording.path, "none", settings=session.settings)

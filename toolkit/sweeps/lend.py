@@ -280,7 +280,7 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
     if sender.cassette_in_use() is not None:
         raise ConfigurationError(
             "A session with a cassette cannot be lent: a cassette has one writer, and a replay has no tokens.",
-            "Lend a live session. To keep the answers, let the tasks return or write tables.",
+            "Lend a live session. To keep the responses, let the tasks return or write tables.",
             about="cassette",
         )
     if isinstance(credentials, KeyPair):

@@ -46,7 +46,7 @@ class KeyFailure:
     """A key that failed, and why."""
 
     key: Key
-    status: int | None  # None if no answer came
+    status: int | None  # None if no response came
     reason: str  # safe to print
     tries: int = 1  # how often the failed request was sent
     is_final: bool = False  # True if the service answered, so that only `.retry()` requests it again

@@ -315,7 +315,7 @@ class SweepResult:
         return table
 
     def failures(self) -> pd.DataFrame:
-        """Return a row for each key that failed: key, status (missing if no answer came), reason, and tries.
+        """Return a row for each key that failed: key, status (missing if no response came), reason, and tries.
 
         `tries` says how often the last run sent the request. A notebook shows reasons and keys in full.
         """

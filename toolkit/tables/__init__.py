@@ -1,4 +1,4 @@
-"""JSON answers, calls and tokens as pandas tables, and charts of them.
+"""JSON responses, calls and tokens as pandas tables, and charts of them.
 
 `tabulation` makes a table of a response or of pages. `building` reads the JSON and puts records into the columns of a
 table that grows response by response: `rows` finds the records, `columns` infers types from values and names and

@@ -54,9 +54,10 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
 
     Returns:
         A table with the columns of the key, followed by
-            kind (str): "changed" for a cell, "only left" or "only right" for a row that is in one table only. column
-            (str): name of the column that changed; missing for a row. left, right: value in each table, missing if
-            there is none. If all values are numbers, or have one type, both columns have a dtype for it, else object.
+            kind (str): "changed" for a cell, "only left" or "only right" for a row that is in one table only.
+            column (str): name of the column that changed; missing for a row.
+            left, right: value in each table, missing if there is none. If all values are numbers, or have one type,
+                both columns have a dtype for it, else object.
             change: right minus left for two numbers, else missing: Int64, float64, or decimals if there are any.
         The rows follow the order of `left`, then of `right`. If nothing differs, the table has no rows. The number of
         changed and of equal rows is shown below the table, and is in `attrs["summary"]`.

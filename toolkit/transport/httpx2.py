@@ -33,14 +33,14 @@ def classes(*names: str) -> tuple[type[Any], ...]:
 
 
 def answer(request: Any, handle: Callable[[httpx.Request], httpx.Response]) -> Any:
-    """Answer a request of a client of httpx2 with a function that answers requests of httpx."""
+    """Answer an httpx2 client's request with a function that answers httpx requests."""
     request.read()  # so that the client can send it again after a redirect
     with _errors_of(_httpx2(), request):
         return converted(_httpx2(), handle(converted(httpx, request)), request)
 
 
 async def answer_async(request: Any, handle: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> Any:
-    """Answer a request of an asynchronous client of httpx2; otherwise as `answer`."""
+    """Answer a request of an asynchronous httpx2 client; otherwise as `answer`."""
     await request.aread()
     with _errors_of(_httpx2(), request):
         return converted(_httpx2(), await handle(converted(httpx, request)), request)

@@ -90,7 +90,7 @@ def next_page(
     """Return what a response says about the next page, or None if it does not say that there is one.
 
     Args:
-        response: an answer with its request, and with its body read.
+        response: a response with its request, and with its body read.
         cursor: dotted path of the member with the cursor, and the name of the parameter to send it as.
         is_first: False for a later page of a list, which ends the list if it has no cursor.
     """

@@ -92,7 +92,7 @@ def can_be_sent_again(request: httpx.Request) -> bool:
 def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds that the service asks to wait (RFC 9110 section 10.2.3), or None.
 
-    An instant counts from the answer's own Date, since the two clocks may differ; without one, from `now`.
+    An instant counts from the response's own Date, since the two clocks may differ; without one, from `now`.
     """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdecimal():

@@ -127,7 +127,7 @@ BROKEN = {
 def test_what_is_broken(tmp_path, holder):
     """What cannot be opened to its end is named, and what comes before is scanned."""
     findings, unreadable = found_in(tmp_path, BROKEN[holder]())
-    assert unreadable == ["an archive or compressed data in it is broken, ends early, or is of an unknown kind"]
+    assert unreadable == ["an archive or compressed data in it is broken, truncated, or of an unknown kind"]
     assert len(findings) == (holder in {"gzip", "xz"})
 
 

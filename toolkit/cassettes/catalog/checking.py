@@ -53,11 +53,12 @@ def check_cassettes(
 
     Returns:
         One row per problem, file by file:
-            name (str): name or path with which to open the file. kind (str): "corrupt", "incomplete", "secret", "rules"
-            (something that would be replaced today), "stale" or
+            name (str): name or path with which to open the file.
+            kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale" or
                 "unplayed".
-            line (Int64): its line, from 1, if it is known. interaction (Int64): number of the interaction, from 1, if
-            the problem is about one. what, next (str): what is wrong, and what to do.
+            line (Int64): its line, from 1, if it is known.
+            interaction (Int64): number of the interaction, from 1, if the problem is about one.
+            what, next (str): what is wrong, and what to do.
 
     Raises:
         ConfigurationError: if a file or folder does not exist, or the log cannot be read.

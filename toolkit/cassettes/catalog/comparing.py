@@ -134,8 +134,9 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
             kind (str): "added" or "removed" for a call or a member of JSON; "type" for a member of another type or a
                 body of another media type; "status"; "timing" for a response that took at least twice as long, or at
                 most half as long, and differs by 0.1 s or more.
-            method, uri (str): the call. place (str): where in the response, such as `$.accounts[].cash`; missing for
-            the whole call. before, after (str): the old and the new type, status or time; missing if there is none.
+            method, uri (str): the call.
+            place (str): where in the response, such as `$.accounts[].cash`; missing for the whole call.
+            before, after (str): the old and the new type, status or time; missing if there is none.
             old, new (Int64): number of the call in each recording, from 1; missing if the call is not in it.
 
     Raises:

@@ -68,11 +68,14 @@ def list_cassettes(
 
     Returns:
         Sorted by path:
-            name (str): name or path with which to open it. environments (str): names of the environments that were
-            called, separated by commas. interactions (int64): how many there are. recorded (datetime64[us, UTC]): when
-            the first interaction was recorded; missing if that is not known. stale (bool): whether that is older than
-            `stale_after` in toolkit.toml. size (int64): bytes of the file. written_by (str): "toolkit" or "vcrpy";
-            missing if it cannot be read. problem (str): why it cannot be read as a cassette; missing if it can.
+            name (str): name or path with which to open it.
+            environments (str): names of the environments that were called, separated by commas.
+            interactions (int64): how many there are.
+            recorded (datetime64[us, UTC]): when the first interaction was recorded; missing if that is not known.
+            stale (bool): whether that is older than `stale_after` in toolkit.toml.
+            size (int64): bytes of the file.
+            written_by (str): "toolkit" or "vcrpy"; missing if it cannot be read.
+            problem (str): why it cannot be read as a cassette; missing if it can.
 
     Raises:
         ConfigurationError: if the folder does not exist.
@@ -178,9 +181,9 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str
     """Return one interaction, by its number from 0, as a row: as it would be recorded today if there is a scrubber.
 
     All texts are safe to show. The members are: `number` (from 1), `recorded`, `method`, `uri`, `status` (599 if no
-    answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the answer's body),
-    `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, and
-    `problem`: why the interaction cannot be read, or "". Then no more than the request is known.
+    answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the response body),
+    `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, and `problem`: why
+    the interaction cannot be read, or "". Then no more than the request is known.
     """
     interaction, problem = opened.interaction_or_error(number), ""
     if isinstance(interaction, CassetteCorrupt):

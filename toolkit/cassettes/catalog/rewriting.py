@@ -54,9 +54,8 @@ def scrub_cassette(
         settings: by default those of the project.
 
     Returns:
-        A table of what is replaced, with one row for each interaction and kind: `number` (int64, from 1), `kind` (str;
-            a placeholder
-        such as ACCESS_TOKEN, "address", "personal data" or "other") and `count` (int64).
+        What is replaced, with one row for each interaction and kind: `number` (int64, from 1), `kind` (str, such as
+        ACCESS_TOKEN, "address", "personal data" or "other") and `count` (int64).
 
     Raises:
         ConfigurationError: if the file is JSON.

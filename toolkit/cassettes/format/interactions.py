@@ -66,7 +66,7 @@ class Interaction(NamedTuple):
         authorized_by: how the call was authorized; None for token requests and in foreign cassettes.
         token_obtained: for a token request, what its token authorizes; None for other calls.
         failure: why no answer came, in which case the response is NO_ANSWER; None if there is a response.
-        tries: how often the request was sent; only the last answer is recorded.
+        tries: how often the request was sent; only the last response is recorded.
         ended_early: True if the caller closed a stream of events before its end, or a response with an error status
             unread; the body is what was read.
         pseudonyms: the rules of pseudonyms under which it was recorded, so that stand-ins are not replaced again.

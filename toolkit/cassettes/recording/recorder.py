@@ -79,7 +79,7 @@ class Recorder:
         place = next(place for place in (self.path, *self.path.parents) if place.exists())
         if not os.access(place, os.W_OK):
             raise CassetteError(
-                f"Cannot record to {self.path}, which cannot be written; nothing was sent.",
+                f"Cannot record to {self.path}: it cannot be written. Nothing was sent.",
                 'Change its permissions, choose another cassette, or replay this one with mode="none".',
                 about="cassette",
             )

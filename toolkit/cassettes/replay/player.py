@@ -142,8 +142,8 @@ class Player:
         try:
             decompress_body(response.headers, response.body)
         except TooLarge:
-            what = "has a body that has too many bytes when it is decompressed"
-            advice = "It is not replayed, because it could exhaust the memory. The file was left as it was."
+            what = "has a body that is too large when it is decompressed"
+            advice = "It is not replayed, because it could exhaust the memory. The file was not changed."
         except SecretLeak:  # the client says so
             pass
         if not all(_NAME.fullmatch(name) for name, _ in response.headers):

@@ -210,7 +210,7 @@ def _places(pattern: Any, group: int, text: str) -> list[tuple[int, int]]:
 
 
 def _normal(name: str) -> str:
-    """Return a name in the form in which names are compared: lower case, without hyphens and underscores."""
+    """Return a name normalized for comparison: lower case, without hyphens and underscores."""
     return _SEPARATORS.sub("", name.lower())
 
 

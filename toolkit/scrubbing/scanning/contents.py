@@ -39,7 +39,7 @@ _MULTIPLE: Final = 32
 _ATTEMPT: Final = 1 << 11  # bytes that each attempt to open something costs
 _DEEPEST: Final = 6  # layers: a file in a folder's archive, a body in it, base64 in that, and so on
 _TOO_MUCH: Final = "it contains compressed or encoded data that is too large or too deep to scan"
-_BROKEN_DATA: Final = "an archive or compressed data in it is broken, ends early, or is of an unknown kind"
+_BROKEN_DATA: Final = "an archive or compressed data in it is broken, truncated, or of an unknown kind"
 _BROKEN: Final = (
     *(zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError, ValueError, KeyError, IndexError),
     *(OSError, EOFError, zlib.error, lzma.LZMAError, struct.error),

@@ -163,7 +163,7 @@ def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: 
 
 def draw_calls(axes: Axes, positions: pd.Series[Any], row: int, status: pd.Series[Any]) -> None:
     """Draw calls on a row: a dot for each call, a cross if it failed."""
-    failed = (status >= 400).fillna(value=False).astype(bool)  # 599 stands for no answer
+    failed = (status >= 400).fillna(value=False).astype(bool)  # 599 means no response
     for marker, colour, size, part in (("o", BLUE, 6, positions[~failed]), ("X", RED, 8, positions[failed])):
         if len(part):
             axes.plot(part, [row + BAND] * len(part), marker, color=colour, markersize=size, mew=0, alpha=0.85)
