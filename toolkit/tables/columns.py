@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC as UTC_ZONE
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
@@ -69,10 +70,11 @@ _LAST_FOUR: Final = ("last4", "last_4", "last_four")  # digits that are cut from
 _WORD_BOUNDARY: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
-def words(name: str) -> list[str]:
+@lru_cache(maxsize=1024)  # a sweep meets the same names in each response
+def words(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case, without the digits at their ends."""
     parts = (word.rstrip("0123456789") for word in _WORD_BOUNDARY.split(name))
-    return [word.lower() for word in parts if word]
+    return tuple(word.lower() for word in parts if word)
 
 
 def is_code(name: str) -> bool:
