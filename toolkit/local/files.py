@@ -276,7 +276,7 @@ def _write(file: Path, data: bytes, *, like: Path | None, target: Path | None = 
             file.replace(target)
     except BaseException:
         with suppress(OSError):
-            file.unlink(missing_ok=True)
+            file.unlink()
         raise
 
 

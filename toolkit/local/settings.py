@@ -298,8 +298,7 @@ def _check_cassettes(settings: Settings) -> None:
     source, project, folder = settings.place_of("cassettes"), settings.project, Path(settings.cassettes)
     if source == VARIABLES["cassettes"]:  # which comes from the user, unless the project's `.env` sets it
         source = exported_by(project, beside=True).get(source, "")
-    goes_elsewhere = folder.is_absolute() or folder.drive or ".." in folder.parts or str(folder).startswith("~")
-    if source and (goes_elsewhere or not lies_in(project / folder, project)):
+    if source and (str(folder).startswith("~") or not lies_in(project / folder, project)):
         raise ConfigurationError(
             f"cassettes in {source} is outside the folder of the project.",
             'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '

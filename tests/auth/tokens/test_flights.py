@@ -14,53 +14,25 @@ from manual_clock import ManualClock
 from toolkit.auth.tokens.single_flight import Flight, TokenSource
 from toolkit.auth.tokens.token import Token
 from toolkit.core.secret import Secret
-from toolkit.transport.flow import WhichLoop, run, run_async
-
-BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+from toolkit.transport.flow import run
 
 
-def drive(flow, *, is_async):
-    return asyncio.run(run_async(flow, None)) if is_async else run(flow, None)
-
-
-def waiting(flight):
-    return (yield from flight.wait((yield WhichLoop())))
-
-
-class LoopThread:
-    """An event loop that runs in its own thread."""
-
-    def __init__(self):
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-        self.loop.close()
-
-    def flight(self):
-        return Flight(self.loop, thread=self.thread.ident)
-
-
-@pytest.fixture
-def impatient(monkeypatch):
+def test_wait_for_a_loop_that_is_stuck(monkeypatch):
+    """A loop that is closed, or blocked, perhaps by a call that waits for this thread, is not waited for."""
     monkeypatch.setattr("toolkit.auth.tokens.single_flight._LONGEST_SILENCE", 0.05)
-
-
-@BOTH
-@pytest.mark.usefixtures("impatient")
-def test_wait_for_a_loop_that_is_stuck(is_async):
-    """A loop that is blocked, perhaps by a call that waits for this thread, is not waited for."""
-    with LoopThread() as other:
-        freed = threading.Event()
-        other.loop.call_soon_threadsafe(freed.wait)
-        assert drive(waiting(other.flight()), is_async=is_async) is False
-        freed.set()
+    loop, freed = asyncio.new_event_loop(), threading.Event()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    loop.call_soon_threadsafe(freed.wait)
+    flight = Flight(loop, thread=thread.ident)
+    assert run(flight.wait(None), None) is False
+    loop.call_soon_threadsafe(loop.stop)
+    freed.set()
+    thread.join()
+    loop.close()
+    assert flight.is_lost
+    assert run(flight.wait(None), None) is False
+    assert run(Flight().wait(None), None) is False  # which a task of this very thread would have to land
 
 
 class HeldClock(ManualClock):

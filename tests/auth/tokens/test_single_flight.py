@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
 
-from toolkit.auth.tokens.single_flight import TokenSource
-from toolkit.auth.tokens.token import Token
-from toolkit.core.errors import TokenRefused, Unreachable
+from toolkit.auth.tokens.single_flight import TokenSource, as_token_store
+from toolkit.auth.tokens.token import FileTokenStore, Token
+from toolkit.core.errors import ConfigurationError, TokenRefused, Unreachable
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import Wait, WhichLoop
 
@@ -173,3 +173,13 @@ def test_failed_renewal_keeps_a_good_token(error):
     last = bench.obtain()
     with pytest.raises(type(error)):
         last.throw(error) if next(last) == "fetching" else None
+
+
+def test_stores():
+    """Tokens are kept in this process by default, for a clock of its own apart; text other than "shared" is refused."""
+    memory, clock = as_token_store(None, clock=None), ManualClock(START)
+    assert as_token_store(None, clock=None) is as_token_store(memory, clock=clock) is memory
+    assert as_token_store(None, clock=clock) not in (memory, as_token_store(None, clock=clock))
+    assert isinstance(as_token_store("shared", clock=None), FileTokenStore)
+    with pytest.raises(ConfigurationError, match="token_store is neither"):
+        as_token_store("elsewhere", clock=None)
