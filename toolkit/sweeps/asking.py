@@ -17,7 +17,6 @@ from toolkit.core.errors import ConfigurationError, ServiceError, TabulationErro
 from toolkit.core.ledger import TRIES
 from toolkit.core.text import excerpt
 from toolkit.scrubbing.finding.find import without_credentials
-from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.pages import Pages, message_of
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.parts import (
@@ -43,7 +42,7 @@ _LARGE: Final = 1 << 16  # bytes of a response that takes some milliseconds to r
 
 
 class Answered(NamedTuple):
-    """A key with the bodies of its responses. Whole responses would take memory, and time of the garbage collector."""
+    """A key with the bodies of its responses; whole responses would keep the garbage collector busy."""
 
     key: Key
     bodies: tuple[bytes, ...]  # none if the service answered without a body
@@ -63,11 +62,6 @@ class Plan:
     schema: pa.Schema | None
     more: str = ""  # a warning: more pages exist than were read
     hint: str = ""  # about the rows of a response, such as that it has two lists of records
-
-    @property
-    def known(self) -> KnownSecrets:
-        """Secrets that must not be in a row or a reason."""
-        return transport_of(self.client).sender.known
 
     def asking(self, key: Key, lane: int) -> Flow[Outcome]:
         """Request a key and return the outcome. Errors that every other key would meet too are raised."""
@@ -103,7 +97,7 @@ class Plan:
 
     def _reason(self, walk: Pages, response: httpx.Response) -> str:
         words = httpx.codes.get_reason_phrase(response.status_code) or f"status {response.status_code}"
-        message = message_of(response, self.known.scrub_text)
+        message = message_of(response, transport_of(self.client).sender.known.scrub_text)
         page = f"page {walk.number}: " if walk.number > 1 else ""
         return page + excerpt(f"{words}: {message}" if message else words, LONGEST_REASON)
 
@@ -139,17 +133,18 @@ class Plan:
 
 
 class Batch:
-    """Outcomes that are written together; the responses make one table. If one does not fit, they are halved.
+    """Outcomes that are written together. Their responses make one table; if one does not fit, they are halved.
 
-    A response is read when it is added, on the thread that received it: another thread would compete with an event loop
-    for the interpreter. But an event loop must not wait long: a large response, and those that follow it, are read when
-    the rows are made.
+    A response is read when it is added, on the thread that received it, because a second thread would compete with the
+    event loop for the interpreter. A large response would stop the loop for too long, so it and those after it are read
+    by the thread that asks for the rows.
     """
 
     def __init__(self, plan: Plan, answered: Sequence[Answered] = ()) -> None:
         self.size = 0  # bytes of the responses
         self.failures: list[KeyFailure] = []
         self._plan = plan
+        self._known = transport_of(plan.client).sender.known  # secrets that must not be in a row
         self._answered = list(answered)
         self._counts: list[int] = []  # rows of those that were read
         options = {name: plan.definition[name] for name in ("numbers", "records", "key")}
@@ -186,7 +181,7 @@ class Batch:
         return [*first[0], *last[0]], [*first[1], *last[1]]
 
     def _read(self, one: Answered) -> None:
-        bodies = (without_credentials(self._plan.known.scrub(body)) for body in one.bodies)
+        bodies = (without_credentials(self._known.scrub(body)) for body in one.bodies)
         self._counts.append(sum(self._builder.add(SimpleNamespace(content=body, json=None)) for body in bodies))
 
     def _table(self, kind: KeyKind | None) -> KeyedRows:

@@ -1,8 +1,8 @@
 """The run of a sweep: threads or tasks that take keys and request them, and one thread that writes.
 
 There are `at_once` threads for a client of a Session, or tasks for one of an AsyncSession. Each takes its next key when
-it is done with the last, and adds the outcome to a batch, under a lock; full batches go to the writer, and if two of
-them wait, all wait for it. So the keys may be endless, and memory holds what is in flight and what is not written yet.
+it is done with the previous one, and adds the outcome to a batch, under a lock. Full batches go to the writer; while
+two of them wait there, all threads or tasks wait. So there may be any number of keys, and memory stays bounded.
 
 On a Dask cluster, keys are distributed in shares, and a worker runs the same code for its share, with its own parts. It
 may die at any time, and another may get its task; or it may seem dead and continue to write. So each attempt writes
@@ -90,7 +90,7 @@ class Run:
         self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
         self._stopped = threading.Event()
         self._error: BaseException | None = None
-        # What follows is guarded by the lock, because threads and the writer change it.
+        # The lock guards the counts above and what follows: the threads and the writer change them.
         self._lock = threading.Lock()
         self._batch = Batch(plan)
         self._in_vain = 0
@@ -148,21 +148,18 @@ class Run:
             self._stop(error)
 
     def _add(self, outcome: Outcome) -> None:
-        """Add an outcome to the batch, and give it to the writer if it is full."""
         with self._lock:
             self._batch.add(outcome)
-            self._count(outcome)
             if len(self._batch) >= _BATCH_KEYS or self._batch.size >= _BATCH_BYTES:
                 self._ready.put(self._taken())
-            self._note(outcome)
+            self._count(outcome)
 
     def _taken(self) -> Batch:
-        """Return the batch and begin another, under the lock: what threads add later is not in it."""
         batch, self._batch = self._batch, Batch(self._plan)
         return batch
 
     def _next(self) -> Batch | None:
-        """Wait for a batch that is full, but not long: then return the one that is not; return None at the end."""
+        """Return a full batch, or after a few seconds one that is not full; return None at the end."""
         with suppress(queue.Empty):
             return self._ready.get(timeout=None if self._is_replay else SECONDS)
         with self._lock:
@@ -194,8 +191,10 @@ class Run:
             self._part = None
 
     def _count(self, outcome: Outcome) -> None:
+        """Count an outcome; raise after too many keys in a row without a response, or with 401, 408, 429 or 5xx."""
         if not isinstance(outcome, KeyFailure):
             self.answered += 1
+            self._in_vain = 0
             return
         self.failed += 1
         if self.failed == _WARN_AT and not self.answered:
@@ -203,9 +202,15 @@ class Run:
                 f"The first {_WARN_AT} keys all failed: {outcome.reason.rstrip('.')}. If that is not what you expect, "
                 "interrupt the sweep and check call(key); .retry() asks for failures again."
             )
+        self._in_vain = 0 if outcome.is_final and outcome.status != 401 else self._in_vain + 1
+        if self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
+            what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
+            if outcome.status is None:
+                raise Unreachable(what, _LATER)
+            raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)
 
     def _end(self) -> None:
-        """Let the writer write what there is, even after an interrupt or an error; what comes later is dropped."""
+        """Write what there is, even after an interrupt or an error; outcomes that arrive later are dropped."""
         self._stopped.set()
         with self._lock:
             self._ready.put(self._taken())
@@ -223,20 +228,11 @@ class Run:
 
     def look(self) -> None:
         """Show the progress and warn, on the thread of the caller, so that a warning points at the user's line."""
-        hint, self._hint = self._hint, ""
+        with self._lock:
+            hint, self._hint = self._hint, ""
         if hint:
             warn(hint)
         self.show(self.source.done + self.answered + self.failed, f"{self.failed:,} failed" if self.failed else "")
-
-    def _note(self, outcome: Outcome) -> None:
-        """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""
-        is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
-        self._in_vain = self._in_vain + 1 if is_in_vain else 0
-        if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
-            what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
-            if outcome.status is None:
-                raise Unreachable(what, _LATER)
-            raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)
 
 
 @dataclass(frozen=True, slots=True)
