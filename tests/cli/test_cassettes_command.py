@@ -175,6 +175,7 @@ def test_import(folder):
         assert words in shown
     canaries.assert_absent([shown, folder], secret)
     assert "mine.yaml exists" in run("import", source, "mine", status=2)
+    assert "needs a suffix" in run("import", source, "../x", status=2)
     assert rows("import", source, "mine", "--replace")["imported"] == 1
     assert "no file was written" in run("import", source, "x", "--only", "c.example.com", status=1)
 

@@ -215,6 +215,7 @@ def test_list(person, project, home, monkeypatch):
     assert re.search(r"mine +key pair +keyring +not used", listed)
     assert re.search(r"live +default +broken: .*TOOLKIT_LIVE_KEY_ID .*also need", listed)
     assert "Add what is missing" in listed
+    assert "environment is not known" in refusal("list", "-e", "elsewhere")
     assert "kanari" not in listed
     assert secret_key not in listed
     assert "Removed mine for paper." in run("remove", "mine", "-e", "paper", "--yes")
@@ -264,7 +265,7 @@ def test_test_command_refused(service, monkeypatch):
     monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", "PK-1234567")
     monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "kanari-5f1d-wrong")
     assert "2 environments have such a profile" in refusal("test")
-    assert "No environments have such a profile" in refusal("test", "other")
+    assert "No environment has such a profile" in refusal("test", "other")
     second = run("test", "-e", "paper", status=1)
     assert "The credentials come from the profile default in environment variables: correct them there." in second
     assert "kanari" not in output + second

@@ -211,7 +211,7 @@ def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings
     path = find_cassette(name, settings)
     check_rewritable(path)
     if path.exists() and (not replace or path.samefile(source)):
-        advice = "Choose another name." if replace else "Choose another name, or replace it: replace=True."
+        advice = "Choose another name." if replace else "Choose another name, or add --replace (replace=True)."
         raise CassetteError(f"{path} exists.", advice, about="name")
     return path
 

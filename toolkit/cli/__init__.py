@@ -13,9 +13,14 @@ their own statuses). Commands are thin: each calls the rooms below and prints th
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
-    """Run the command line."""
-    from toolkit.cli.app import run
+    """Run the command line. Ctrl+C ends it without a traceback, even while it loads."""
+    try:
+        from toolkit.cli.app import run
 
-    run()
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)

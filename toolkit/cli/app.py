@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from importlib.metadata import version
@@ -57,11 +56,6 @@ def run() -> None:
     except ToolkitError as error:
         terminal.print_error(error)
         sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of a pipe, such as head, has stopped; others end by SIGPIPE
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + 13)
 
 
 def _print_version(is_requested: bool) -> None:

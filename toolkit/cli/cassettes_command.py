@@ -153,8 +153,7 @@ def diff(
     Exit status: 0, even if there are changes; 1 if there is a change of a kind in --fail-on; 2 if a recording cannot
     be read.
     """
-    failing = _kinds(fail_on)
-    _print_changes(terminal.records(compare_cassettes(old, new)), failing, as_json=as_json)
+    _print_changes(terminal.records(compare_cassettes(old, new)), _kinds(fail_on), as_json=as_json)
 
 
 @app.command(
@@ -237,6 +236,7 @@ def import_(
     Exit status: 0 if there is a new cassette; 1 if nothing in the file could be imported; 2 if it cannot be read or the
     cassette cannot be written.
     """
+    terminal.check_new_name(name)
     report = import_cassette(source, name, environment=environment, only=only or (), replace=replace)
     if as_json:
         terminal.print_json(report.to_json())

@@ -122,13 +122,12 @@ def add(
 
 
 @app.command("list", epilog=terminal.examples("toolkit credentials list", "toolkit credentials list -e broker-live"))
-def list_(
-    environment: terminal.OptionalEnvironment = None,
-) -> None:
+def list_(environment: terminal.OptionalEnvironment = None) -> None:
     """List profiles and where they come from.
 
     No value is shown, and no keyring is opened.
     """
+    environment = environment and Environment(environment)
     entries = [entry for entry in survey(Settings.load(), None) if environment in (None, entry.environment)]
     if not entries:
         terminal.say(f"No profile exists{f' for {environment}' if environment else ''}.")
@@ -228,7 +227,7 @@ def _only_environment(name: str | None, settings: Settings) -> Environment:
     """Return the environment that has a profile of this name, or any profile; otherwise raise an error."""
     found = dict.fromkeys(each.environment for each in survey(settings, None) if name in (None, each.name))
     if len(found) != 1:
-        what = f"{len(found) or 'No'} environments have such a profile."
+        what = f"{len(found)} environments have such a profile." if found else "No environment has such a profile."
         next_step = "`toolkit credentials list` shows all profiles; --environment chooses among several."
         raise ConfigurationError(what, next_step, about="environment")
     return next(iter(found))
@@ -344,10 +343,10 @@ def _confirm_destinations(
     environment: Environment, kind: CredentialKind, name: str, settings: Settings, *, yes: bool, piped: bool
 ) -> None:
     """Say where secrets will be sent, and ask about new addresses, since the project may be a stranger's."""
+    destinations = destinations_to_save(environment, kind, settings)
     terminal.say("Secrets are sent only to these addresses:")
-    for to in destinations_to_save(environment, kind, settings):
-        if to.text != DEFAULT_HEADER_PREFIX:
-            terminal.say(f"  {to.label}  {to.text}  ({to.place_in_words})")
+    for to in (each for each in destinations if each.text != DEFAULT_HEADER_PREFIX):
+        terminal.say(f"  {to.label}  {to.text}  ({to.place_in_words})")
     _say_missing_addresses(environment, name, settings)
     new = new_in_environment(environment, kind, settings)
     if any(change.earlier for change in new):  # the first addresses of an environment are printed without a question

@@ -26,9 +26,7 @@ QUOTES_PATH: Final = "/v2/practice/quotes"  # a path of the practice service; th
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
-def demo(
-    rows: Annotated[int, typer.Option(min=1, help="Rows to print for a long table.")] = 5,
-) -> None:
+def demo(rows: Annotated[int, typer.Option(min=1, help="Rows to print for a long table.")] = 5) -> None:
     """Show accounts, calls and token lifetimes from a recording.
 
     Nothing is sent.

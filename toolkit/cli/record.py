@@ -5,13 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Final
 
 import httpx
 import typer
 
-from toolkit.cassettes.catalog.facts import SUFFIXES
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cassettes.selection import find_cassette
 from toolkit.cli import terminal
@@ -54,7 +52,6 @@ def record(
     if interface is not None:
         as_choice(interface, _INTERFACES, about="interface")
     mistakes = (
-        ("NAME", Path(name).name != name and Path(name).suffix not in SUFFIXES, "A path needs a suffix, as in x.yaml."),
         ("PATHS", not all(map(_is_path, paths or ())), "A path begins with one slash, as in /v1/accounts."),
         ("--interface", interface is not None and not paths, "It needs a path, and none was given."),
         ("--credentials", with_practice and credentials is not None, "The practice service has its own credentials."),
@@ -63,6 +60,7 @@ def record(
     for hint, is_made, what in mistakes:
         if is_made:
             raise typer.BadParameter(what, param_hint=hint)
+    terminal.check_new_name(name)
     terminal.check_online("nothing is recorded")
     file = find_cassette(name)
     if mode == "once" and file.exists():

@@ -22,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from toolkit.auth.credentials import can_ask
+from toolkit.cassettes.catalog.facts import SUFFIXES
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret
@@ -114,6 +115,12 @@ def errors_exit_with(status: int) -> Iterator[None]:
     except ToolkitError as error:
         print_error(error)
         raise typer.Exit(status) from None
+
+
+def check_new_name(name: str) -> None:
+    """Refuse a path without a suffix as the name of a new cassette; the file would look like none."""
+    if Path(name).name != name and Path(name).suffix not in SUFFIXES:
+        raise typer.BadParameter("A path needs a suffix, as in x.yaml.", param_hint="NAME")
 
 
 def check_online(what: str) -> None:

@@ -86,6 +86,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._failure: Problem | None = None  # of the last attempt
         self._connected_choice: tuple[object, ...] = ()
         self._typed: Credentials | None = None  # typed and accepted, and not saved yet
+        self._saved = ""  # where the credentials of the session were saved
         self._sent_token: Token | None = None  # the token that the page counts down
         self._shell = tracebacks.shell()
         self._label = f"panel-{getattr(self._shell, 'execution_count', 0)}"  # of its outputs, the same in each run
@@ -119,9 +120,12 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         """
         session = self.connected_session
         if session is None:
-            why = f": {self._failure.what}" if self._failure else "."
+            obstacle = self._form.obstacle
+            problem = obstacle or self._failure
+            why = f": {problem.what}" if problem else "."
             is_screen = self._shell is None or can_ask()  # papermill and nbconvert cannot answer questions
-            raise ConfigurationError(f"The panel is not connected{why}", _PRESS_CONNECT if is_screen else _NO_SCREEN)
+            next_step = obstacle.next_step if obstacle else _PRESS_CONNECT
+            raise ConfigurationError(f"The panel is not connected{why}", next_step if is_screen else _NO_SCREEN)
         return session
 
     @property
@@ -220,21 +224,24 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
                 form.complain(problem_of(error))
             else:
                 self._typed = None
-                form.offer_saving(is_offered=False)
                 del form.profiles  # read again
                 form.arrange(form.credentials)
-                words = [f"Saved as {saved.name} ({saved.source}).", *(str(note.message) for note in notes)]
-                self._view.say(" ".join(words), "good")
+                places = [str(note.message) for note in notes] or [f"They are in the {saved.source}."]
+                self._saved = " ".join(["", f"Saved as {saved.name}.", *places])
+                self._edited()
 
     def _edited(self) -> None:
-        """Say whether the session matches the choices in the form."""
+        """Say whether the session matches the choices in the form; only then its credentials can be saved."""
+        is_session = self._connection is not None and self._form.choice == self._connected_choice
+        self._form.offer_saving(is_offered=is_session and self._typed is not None)
         if self._connection is None:
             self._view.say(_NOT_CONNECTED, "idle")
         elif is_over(self._connection.session.environment, self._connection.session.settings):
             self._view.say(_ENDED, "idle")
-        elif self._form.choice == self._connected_choice:
+        elif is_session:
             is_closed = self._connection.session.is_closed
-            self._view.say(panel_view.status_text(self._connection), "idle" if is_closed else "good")
+            words = panel_view.status_text(self._connection) + self._saved
+            self._view.say(words, "idle" if is_closed else "good")
         elif self._connected_choice:
             self._view.say(_EDITED, "idle")
 
@@ -296,9 +303,9 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             self._connected_choice = ()
             form.environment = self._connection.session.environment
             self._typed = credentials if is_typed and isinstance(credentials, Credentials) else None
+            self._saved = ""
             if self._typed is not None:
                 form.add(self._typed)
-            form.offer_saving(is_offered=self._typed is not None)
             if form.mode is Mode.RECORD:
                 form.recorded = form.cassette
             # The status comes last, because a reader may choose something else at once.

@@ -18,7 +18,7 @@ import ipywidgets
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.destinations import Change, new_in_environment, note_destinations
-from toolkit.auth.profiles.saving import is_practice, running_services
+from toolkit.auth.profiles.saving import is_over, is_practice, running_services
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ToolkitError
 from toolkit.local.settings import Settings, is_offline
@@ -98,7 +98,7 @@ class Form:
         )
         self.controls = [
             *(self._environment, self._account, self._mode, self._cassette, self._name, self._credentials),
-            *(self._standing, self._trust, self.inputs, self._button, self._words, self.save_name, self._save),
+            *(self._standing, self._trust, self.inputs, self._button, self.save_name, self._save, self._words),
         ]
         self.offer_saving(is_offered=False)
         self.arrange(credentials)
@@ -219,7 +219,8 @@ class Form:
         """Remove the text about the last attempt, and show what prevents connecting."""
         problem = self.obstacle or self._profile_problem()
         chosen = self.credentials if isinstance(self.credentials, Credentials) else None
-        practice = is_practice(self.environment, chosen, None if self.mode is Mode.REPLAY else self.settings)
+        settings = None if self.mode is Mode.REPLAY else self.settings
+        practice = is_practice(self.environment, chosen, settings) or is_over(self.environment, self.settings)
         self._account.value = badge_html(account_text(self.environment, self.mode, is_practice=practice))
         self._standing.value = problem_html(problem) if problem else ""
         self._words.value = ""

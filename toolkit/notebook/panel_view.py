@@ -18,15 +18,7 @@ import traitlets
 from toolkit.auth.tokens.token import Token
 from toolkit.core.document import Environment, Interface
 from toolkit.core.ledger import instant_text
-from toolkit.core.text import (
-    as_html,
-    badge,
-    card,
-    count_text,
-    date_text,
-    excerpt,
-    printable,
-)
+from toolkit.core.text import as_html, badge, card, count_text, date_text, excerpt, printable
 from toolkit.notebook.connecting import Connection, Mode, Problem
 from toolkit.session.card import CLOSED, PRACTICE, REAL_ACCOUNT, caller_text, no_token_text, remaining_text
 

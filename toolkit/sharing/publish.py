@@ -282,7 +282,7 @@ def _check_target(target: Path, source: Path, *, replace: bool) -> None:
     elif source.is_relative_to(target.resolve()):
         what = f"{shown(target)} contains the notebook itself."
     elif os.path.lexists(target) and not replace:
-        what, next_step = f"{shown(target)} exists already.", "Choose another name, or replace it: replace=True."
+        what, next_step = f"{shown(target)} exists already.", "Choose another name, or add --replace (replace=True)."
     elif target.is_symlink() or (target.is_dir() and not _is_published(target)):
         what = f"{shown(target)} contains more than an earlier publication, so it is not replaced."
     if what:

@@ -118,7 +118,7 @@ def name_of(path: Path, settings: Settings) -> str:
 def cassettes_in(folder: Path) -> list[Path]:
     """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out."""
     if not folder.is_dir():
-        what = f"The folder {folder} does not exist."
+        what = f"There is no folder {folder}."
         raise ConfigurationError(what, "Record something first, or name another folder.", about="folder")
     files = []
     for where, folders, names in os.walk(folder):

@@ -128,8 +128,9 @@ def _draw_bars(axes: Axes, bars: list[tuple[str, float]]) -> None:
     places = 0 if any(abs(length) >= 1000 for _, length in shown) else 2
     words = [f"{length:,.{places}f}" for _, length in shown]
     draw_rows(axes, [label for label, _ in shown], words, "No account has a balance.")
-    axes.locator_params(axis="x", nbins=4)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    is_long = any(abs(length) >= 1e8 for _, length in shown)  # so long that there is room for three numbers
+    axes.locator_params(axis="x", nbins=2 if is_long else 4)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.15g}")
 
 
 def token_timeline(
@@ -224,6 +225,6 @@ def call_latencies(session: Any = None, *, calls: pd.DataFrame | None = None, so
             labels.append(count_text(len(others), "other endpoint"))
             words.append(count_text(sum(others), "call"))
         draw_rows(axes, labels, words, "No call has finished.")
-        axes.set_xlim(left=0)
+        axes.set_xlim(left=-0.012 * axes.get_xlim()[1])  # half the width of a mark, which is then drawn whole
         axes.set_xlabel(f"{unit} from sending to the end of the answer\n{MARKS}\nThe line marks the median.")
     return chart

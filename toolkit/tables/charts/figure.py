@@ -39,7 +39,7 @@ BAND: Final = 0.16  # where the marks of a row are, below its text, and half the
 _WIDTH: Final = 4.7  # inches
 _ROW: Final = 0.52
 _DPI: Final = 192  # two dots for each CSS pixel
-_LINE: Final = 42  # characters of the title; small text may have half as many more
+_LINE: Final = 48  # characters of the title; small text may have half as many more
 # Where this differs from the defaults of matplotlib.
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": INK,
@@ -154,7 +154,7 @@ def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: 
             axes.text(x, row - 1.2 * BAND, text, transform=place, ha=side, va="center", fontsize=9.5)
     if not labels:
         axes.set_axis_off()
-        axes.text(0, 0, nothing)
+        axes.text(0, 0.5, nothing, transform=axes.transAxes)
     if isinstance(chart := axes.figure, Chart):
         chart.rows += tuple(f"{label}: {word}" for label, word in zip(labels, words, strict=True))
     axes.set_yticks([])
