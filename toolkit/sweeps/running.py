@@ -93,11 +93,11 @@ class Run:
         self._error: BaseException | None = None
         self._noting = threading.Lock()
         self._in_vain = 0
-        # What follows belongs to the thread that writes. Threads are daemons, because the interpreter would wait for
-        # others after an interrupt.
+        # Only the writing thread uses what follows. Threads are daemons, because after an interrupt the interpreter
+        # would wait for other threads.
         self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
         self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
-        self._hint = ""  # what to warn of while the run goes on
+        self._hint = ""  # a warning to show during the run
         self._answers: list[Answered] = []
         self._failures: list[KeyFailure] = []
         self._bytes = 0
@@ -138,7 +138,7 @@ class Run:
         self._raise()
 
     def _work(self, lane: int) -> Flow[None]:
-        """Ask for one key after the other: what each thread or task does, on a connection of its own."""
+        """Request one key after another: what each thread or task does, on its own connection."""
         try:
             while not self._stopped.is_set() and (key := self.source.take()) is not None:
                 outcome = yield from self._plan.asking(key, lane)
@@ -151,7 +151,7 @@ class Run:
             self._stop(error)
 
     def _hand_over(self, outcome: Outcome | None) -> bool:
-        """Give an outcome to the writer; return False if the queue is full. After the end it is dropped."""
+        """Pass an outcome to the writer; return False if the queue is full. After the end, it is dropped."""
         try:
             if not self._stopped.is_set() or outcome is None:
                 self._outcomes.put_nowait(outcome)
@@ -216,7 +216,7 @@ class Run:
             )
 
     def _end(self) -> None:
-        """Let the writer write what it has, even after an interrupt or an error."""
+        """Wait until the writer has written what it has, even after an interrupt or an error."""
         self._stopped.set()
         while self._writing.is_alive() and not self._hand_over(None):
             time.sleep(_FULL_PAUSE)
@@ -239,7 +239,7 @@ class Run:
         self.show(self.source.done + self.answered + self.failed, f"{self.failed:,} failed" if self.failed else "")
 
     def _note(self, outcome: Outcome) -> None:
-        """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""
+        """Raise an error after too many keys in a row without a response, or with 401, 408, 429 or 5xx."""
         with self._noting:
             is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
             self._in_vain = self._in_vain + 1 if is_in_vain else 0
@@ -252,7 +252,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What all tasks of a sweep share; it is sent to the workers, without a secret."""
+    """What all tasks of a sweep share; it is sent to the workers and contains no secret."""
 
     plan: Plan  # without its client
     lent: Any  # the handle of the session
