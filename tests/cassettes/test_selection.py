@@ -53,7 +53,7 @@ def test_name_of_a_link(folder, target):
     if target == "other.yaml":
         assert find_cassette("tour", folder) == link
     else:
-        with pytest.raises(ConfigurationError, match="link to outside the cassettes folder") as caught:
+        with pytest.raises(ConfigurationError, match="links to a file outside the cassettes folder") as caught:
             find_cassette("tour", folder)
         assert caught.value.about == "cassette"
     assert find_cassette(link) == link

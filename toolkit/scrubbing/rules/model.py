@@ -245,7 +245,7 @@ def _path_pattern(path: str) -> tuple[re.Pattern[str], str]:
     if not pattern or position < len(path):
         raise ConfigurationError(
             f"{excerpt(path)!r} is not a JSON path.",
-            "Write it like $.a.b, $.a[0], $.a[*].b, $..b or $['a b']; filters are not supported.",
+            "Use a form such as $.a.b, $.a[0], $.a[*].b, $..b or $['a b']; filters are not supported.",
             about="json_paths",
         )
     return re.compile(pattern + (")" if is_open else "")), _kind_of(name)
