@@ -125,6 +125,7 @@ def test_header_prefix(interaction):
             ("acme-api-secret-key", "a-fake-key"),
             ("Acme-Version", "2"),
             ("Acmes", "1"),
+            ("Host", "api.example.com"),
         )
     }
     scrubbed = as_recorded(scrubber(header_prefix="ACME"), interaction(request=request)).request
@@ -133,6 +134,7 @@ def test_header_prefix(interaction):
         ("SVC-api-secret-key", "<API_SECRET_KEY>"),
         ("SVC-Version", "2"),
         ("Acmes", "1"),
+        ("Host", "broker.svc.invalid"),
     )
 
 
@@ -163,7 +165,7 @@ def test_lookup_equals_recording(interactions, data):
         (b"[-40112233,\n 7401122339 ]", b'["<PASSWORD>",\n "<PASSWORD>" ]'),
         (b'\xef\xbb\xbf{"a":40112233}', b'\xef\xbb\xbf{"a":"<PASSWORD>"}'),
         (b'{"a": "[40112233, 2]"}', b'{"a": "[<PASSWORD>, 2]"}'),
-        (b"a,40112233\nb,1\n", b"a,<PASSWORD>\nb,1\n"),
+        (b"a,40112233,c\nb,1\n", b"a,<PASSWORD>,c\nb,1\n"),
     ],
     ids="fields items BOM text CSV".split(),
 )
