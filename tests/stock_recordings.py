@@ -50,8 +50,8 @@ def record_session(path):
     return path
 
 
-def vcrpy_text(*uris, body="{}", received=None, **request):
+def vcrpy_text(*uris, answer="{}", received=None, **request):
     """Return the text of a cassette of stock vcrpy with a call to each URI, with everything in clear."""
-    response = {"status": {"code": 200, "message": "OK"}, "headers": received or {}, "body": {"string": body}}
+    response = {"status": {"code": 200, "message": "OK"}, "headers": received or {}, "body": {"string": answer}}
     sent = [{"method": "GET", "uri": uri, "body": None, "headers": {}, **request} for uri in uris]
     return yaml.dump({"interactions": [{"request": each, "response": response} for each in sent], "version": 1})

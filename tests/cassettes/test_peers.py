@@ -147,7 +147,7 @@ def test_we_add_to_a_stock_cassette(server, path):
 def test_a_session_adds_to_a_stock_cassette(path, settings, service):
     """A session finds a recording of stock vcrpy by its own addresses, also after having added to it."""
     address = settings.addresses["broker_sandbox"]
-    path.write_text(vcrpy_text(f"{address}/v1/accounts", body='[{"id": "a"}]'), encoding="utf-8")
+    path.write_text(vcrpy_text(f"{address}/v1/accounts", answer='[{"id": "a"}]'), encoding="utf-8")
     options = {"cassette": path, "settings": settings, "transport": service}
 
     def ids():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import string
+from pathlib import Path
 from random import Random
 from urllib.parse import quote, urlencode
 
@@ -72,17 +73,10 @@ def test_names_behind_escapes_count_anywhere_in_a_long_text(written, before):
     assert response.body == body.replace(value, "<API_KEY>").encode()
 
 
-@pytest.mark.parametrize(
-    ("status", "written", "recorded"),
-    [
-        (200, '{"user": {"password": "hunter2"}}', '{"user": {"password": "<PASSWORD>"}}'),
-        (200, '{"clientSecret": "abc", "n": 1}', '{"clientSecret": "<CLIENT_SECRET>", "n": 1}'),
-        (200, "<SessionToken>weak-one</SessionToken>", "<SessionToken>&lt;SESSION_TOKEN&gt;</SessionToken>"),
-        (200, '{"label.password": "Password"}', None),
-        (200, '{"password": {"type": "string"}}', None),
-        (200, '{"has_password": "yes", "password_hint": "blue"}', None),
-    ],
-)
+ANSWERS = json.loads((Path(__file__).parent / "data" / "weak_answers.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("status", "written", "recorded"), ANSWERS)
 def test_weak_values_in_answers(status, written, recorded):
     """A value under a name that can only be a credential's is replaced in an answer, but for what is no value."""
     _, response = scrubbed(response=RecordedResponse(status, "", (), written.encode()))
@@ -96,13 +90,15 @@ def test_no_error_message_is_changed(tmp_path):
 
 def test_what_a_request_used_is_replaced_where_it_is_echoed():
     """A weak credential of a request is replaced in later messages; a short one where it is a whole value only."""
-    request = RecordedRequest("POST", URL, (("Authorization", "Bearer admin-token-1234"),), b'{"password": "trading"}')
-    body = b'{"said": "it is admin-token-1234", "you": "trading", "trading": true, "scope": "trading accounts",'
+    request = RecordedRequest(
+        "POST", URL, (("Authorization", "Bearer admin-token-1234"),), b'{"password": "day-trading"}'
+    )
+    body = b'{"said": "it is admin-token-1234", "you": "day-trading", "day-trading": 1, "a": "day-trading b",'
     other = b' "admin-token-1234": "/admin-token-1234/a"}'  # a key and a segment of a path
     scrubber = Scrubber(KnownSecrets())
     scrubbed(request, scrubber=scrubber)
     _, response = scrubbed(response=RecordedResponse(200, "", (), body + other), scrubber=scrubber)
-    expected = b'{"said": "it is <AUTHORIZATION>", "you": "<PASSWORD>", "trading": true, "scope": "trading accounts",'
+    expected = b'{"said": "it is <AUTHORIZATION>", "you": "<PASSWORD>", "day-trading": 1, "a": "day-trading b",'
     assert response.body == expected + other
 
 
@@ -111,6 +107,18 @@ def test_answers_that_nobody_records():
     body = b'{"api_key": "weak-one", "key": "weak-one"}'
     assert without_credentials(body) == body.replace(b"weak-one", b"<API_KEY>", 1)
     assert without_credentials(body[:1]) == body[:1]
+
+
+def test_codes_of_redirects():
+    """The code in a redirect, and in a token request, is replaced in its place; in a page, a header still counts."""
+    redirect = (("Location", f"{URL}?code=weak-code&a=1"), ("X-A", "/?code=weak-code"), ("Content-Type", "text/html"))
+    request = RecordedRequest("POST", URL, (), f"grant_type=authorization_code&code={strong()}".encode())
+    answer = RecordedResponse(302, "", (*redirect, ("X-B", "password=hunter2")), f"<p>{strong()}: pin".encode())
+    request, response = scrubbed(request, answer)
+    assert request.body == b"grant_type=authorization_code&code=%3CCODE%3E"
+    assert response.body == b"<p><CODE>: pin"
+    assert [value for _, value in response.headers[:2]] == [f"{URL}?code=%3CCODE-2%3E&a=1", "/?code=weak-code"]
+    assert response.headers[3] == ("X-B", "password=<PASSWORD>")
 
 
 def test_values_with_another_use():
@@ -164,6 +172,8 @@ def test_weak_values_in_requests(place):
 def test_headers_of_unknown_names():
     """A value that looks random is replaced in place, except in headers where such values are usual."""
     usual = (
+        ("Authorization", ""),
+        ("X-Api-Key", "<API_KEY-2>"),
         ("X-Request-Id", strong(1)),
         ("If-None-Match", f'"{strong(2)}"'),
         ("Idempotency-Key", strong(3)),

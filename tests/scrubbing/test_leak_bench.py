@@ -55,11 +55,6 @@ def record_all(path, calls, *, known=()):
     return path.read_bytes()
 
 
-def record(path, request, response, *, known=()):
-    """Make one call through a cassette, and return the bytes of its file."""
-    return record_all(path, [(request, response)], known=known)
-
-
 def wrapped(text, width=76):
     return "\n".join(textwrap.wrap(text, width))
 
@@ -110,7 +105,7 @@ def test_in_wide_text(tmp_path, encoding, is_known):
     for sent, expected in (({name: PLAIN}, {name: "<ACCESS_TOKEN>"}), ({"by": "Ann Lee"}, {"by": "Ann Lee"})):
         path.unlink(missing_ok=True)
         message = {"headers": kind, "content": json.dumps(sent).encode(encoding)}
-        record(path, {}, message, known=[PLAIN] if is_known else [])
+        record_all(path, [({}, message)], known=[PLAIN] if is_known else [])
         with httpx.Client(transport=Cassette(path, "none").transport()) as client:
             assert client.get(HOST).content == json.dumps(expected).encode(encoding)
 
@@ -151,5 +146,5 @@ def test_at_random(tmp_path_factory, secret, spots, kind, coding, noise):
     reply_headers |= {"Content-Type": content_type} | ({"Content-Encoding": coding} if coding else {})
     file = tmp_path_factory.mktemp("bench") / "a.yaml"
     request = {"url": HOST + path, "headers": headers, "content": body.encode("utf-8", "replace")}
-    written = record(file, request, {"headers": reply_headers, "content": content}, known=[secret])
+    written = record_all(file, [(request, {"headers": reply_headers, "content": content})], known=[secret])
     canaries.assert_absent(written, secret)

@@ -37,7 +37,11 @@ def scrubber(*texts, **changes):
 def test_placeholders_in_urls(interaction):
     """A placeholder in a URL is percent-encoded as clients do, so that links in a replay lead to recordings."""
     headers = (("Location", f"/a?t={TOKEN}"), ("Link", f"<https://h.example/?t={TOKEN}>; rel=next"), ("X-A", TOKEN))
-    scrubbed = as_recorded(scrubber(TOKEN), interaction(f"/{TOKEN}?t={TOKEN}", response={"headers": headers}))
+    response = {"headers": headers, "reason": TOKEN}
+    called = interaction(f"/{TOKEN}?t={TOKEN}", response=response)
+    with_user = called.request._replace(uri=called.request.uri.replace("//", "//me:a-fake-password@"))
+    scrubbed = as_recorded(scrubber(TOKEN), called._replace(request=with_user))
+    assert scrubbed.response.reason == "<ACCESS_TOKEN>"
     assert scrubbed.request.uri == f"{BROKER}/%3CACCESS_TOKEN%3E?t=%3CACCESS_TOKEN%3E"
     assert [value for _, value in scrubbed.response.headers] == [
         "/a?t=%3CACCESS_TOKEN%3E",

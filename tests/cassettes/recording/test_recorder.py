@@ -39,7 +39,7 @@ def with_token(interaction):
 
 
 def foreign(*paths):
-    return vcrpy_text(*(f"https://api.example.com/{path}" for path in paths), body="a-fake-token-1").encode()
+    return vcrpy_text(*(f"https://api.example.com/{path}" for path in paths), answer="a-fake-token-1").encode()
 
 
 class LeakyScrubber(Scrubber):
