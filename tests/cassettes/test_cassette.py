@@ -103,7 +103,7 @@ def test_all_that_failed(path, counting):
         fail()
     assert recorded_bodies(path) == (["/a 1"], ["/b 2", "/b 3"])
     with pytest.warns(
-        UserWarning, match=r"tour\.part\.yaml is left from an interrupted recording .* rename it to tour\.yaml"
+        UserWarning, match=r"tour\.part\.yaml was left by an interrupted recording .* rename it to tour\.yaml"
     ):
         again = Cassette(path, "all")
     get(again, counting, "/c")
@@ -233,7 +233,7 @@ def test_missing_file_and_other_environment(path, settings, interaction, authori
     write(path, interaction(authorized_by=authorization()))
     with (
         tk.Session("paper", cassette=path, mode="none", settings=settings) as session,
-        pytest.raises(CassetteMiss, match="holds calls of broker-sandbox, and this session is paper") as caught,
+        pytest.raises(CassetteMiss, match="contains calls of broker-sandbox, but this session is for paper") as caught,
     ):
         session.trading.get("/v2/account")
     assert "leave the environment out" in caught.value.next_step

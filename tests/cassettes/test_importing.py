@@ -130,7 +130,7 @@ def test_data_that_cannot_be_checked(imported):
     """A body in an encoding that nobody knows is left out, and what is beside it is imported."""
     sealed = {"mimeType": "", "text": base64.b64encode(bytes(range(256))).decode(), "encoding": "base64"}
     report = imported(har(entry(method="POST", headers={"Content-Encoding": "sealed"}, post=sealed), entry()))
-    assert (report.imported, report.left_out) == (1, {"it holds data that cannot be checked for secrets": 1})
+    assert (report.imported, report.left_out) == (1, {"it contains data that cannot be checked for secrets": 1})
 
 
 def test_addresses_become_symbolic(imported, tmp_path):

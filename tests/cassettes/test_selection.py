@@ -48,7 +48,7 @@ def test_name_of_a_link(folder, target):
     if target == "other.yaml":
         assert find_cassette("tour", folder) == link
     else:
-        with pytest.raises(ConfigurationError, match="link out of the cassettes folder") as caught:
+        with pytest.raises(ConfigurationError, match="link to outside the cassettes folder") as caught:
             find_cassette("tour", folder)
         assert caught.value.about == "cassette"
     assert find_cassette(link) == link

@@ -1,4 +1,4 @@
-"""Ask for one key, its request and the pages that follow, in one flow for threads and tasks; make rows of answers."""
+"""Request one key with all its pages, in one flow for threads and tasks; make rows from responses."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from toolkit.transport.flow import Flow
 from toolkit.transport.network import LANE
 from toolkit.transport.next_page import Cursor
 
-# Besides 5xx, statuses after which asking again may help: a timeout (RFC 9110 section 15.5.9) and too many requests
-# (RFC 6585 section 4).
+# Statuses, in addition to 5xx, after which another request may help: a timeout (RFC 9110 section 15.5.9) and too many
+# requests (RFC 6585 section 4).
 _PASSING: Final = (408, 429)
 
 
 class Answered(NamedTuple):
-    """A key that has its answers: responses, none if the service answered without a body, and their size in bytes."""
+    """A key with its responses (none if the service answered without a body) and their size in bytes."""
 
     key: Key
     answers: Sequence[httpx.Response]
@@ -52,7 +52,7 @@ Outcome: TypeAlias = Answered | KeyFailure
 
 @dataclass(slots=True)
 class Plan:
-    """What a sweep asks for, of whom, and what its rows have in common. It travels to a cluster without the client."""
+    """What a sweep requests, from where, and what its rows have in common. A cluster gets it without the client."""
 
     client: Any
     call: Callable[[Any], Any]
@@ -60,15 +60,15 @@ class Plan:
     definition: Definition
     schema: pa.Schema | None
     more: str = ""  # a warning: more pages exist than were read
-    hint: str = ""  # about the rows of an answer, such as that it has two lists of records
+    hint: str = ""  # about the rows of a response, such as that it has two lists of records
 
     @property
     def known(self) -> KnownSecrets:
-        """Secrets that no row and no reason may repeat."""
+        """Secrets that must not be in a row or a reason."""
         return transport_of(self.client).sender.known
 
     def asking(self, key: Key, lane: int) -> Flow[Outcome]:
-        """Ask for a key and return the outcome. Errors that every other key would meet as well pass through."""
+        """Request a key and return the outcome. Errors that every other key would meet too are raised."""
         answers: list[httpx.Response] = []
         request: httpx.Request | None = None
         try:
@@ -136,9 +136,9 @@ class Plan:
         return request
 
     def rows_of(self, answered: Sequence[Answered], kind: KeyKind | None) -> tuple[list[KeyedRows], list[KeyFailure]]:
-        """Return the rows of answers, and the keys whose answers are not rows, or do not fit their columns.
+        """Return the rows of responses, and the keys whose responses are not rows, or do not fit their columns.
 
-        All answers are one table. If one does not fit, they are halved until it stands alone.
+        All responses make one table. If one does not fit, they are halved until it is alone.
         """
         if not answered:
             return [], []
@@ -165,7 +165,7 @@ class Plan:
         return KeyedRows(table.add_column(0, key_column_beside(table.column_names), repeated), keys)
 
     def _clean(self, answer: httpx.Response) -> Any:
-        """Return an answer as it is, or, if its body has secrets, only the body with placeholders."""
+        """Return a response as it is or, if its body has secrets, only the body with placeholders."""
         body = without_credentials(self.known.scrub(answer.content))
         return answer if body == answer.content else body
 

@@ -1,13 +1,13 @@
-"""The run of a sweep: threads or tasks that take keys and ask for them, and one thread that writes.
+"""The run of a sweep: threads or tasks that take keys and request them, and one thread that writes.
 
 There are `at_once` threads for a client of a Session, or tasks for one of an AsyncSession. Each takes its next key when
-it is done with the last, and hands the outcome to the writer through a queue that is bounded. So the keys may be
-endless, and memory holds what is in flight and what is not written yet.
+it is done with the previous one, and passes the outcome to the writer through a bounded queue. So there may be any
+number of keys, and memory contains only what is in progress or not written yet.
 
-On a Dask cluster keys are handed out in shares, and a worker runs the same code for its own, in parts of its own. It
-may die in the middle, and another may get its task; or it may seem dead and go on writing. So each attempt writes files
-of its own name, an attempt skips the keys that earlier ones have finished, and nobody writes once the sweep has ended:
-then the file `run` beside the parts is gone, or names another run.
+On a Dask cluster, keys are distributed in shares, and a worker runs the same code for its share, with its own parts. It
+may die at any time, and another may get its task; or it may seem dead and continue to write. So each attempt writes
+files with its own name and skips the keys that earlier attempts have finished, and nothing is written once the sweep
+has ended: then the file `run` beside the parts has been deleted, or names another run.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from toolkit.sweeps.parts import Key, KeyedRows, KeyFailure, KeySource, failed_r
 from toolkit.transport.flow import Flow, Pause, run, run_async
 
 SECONDS: Final = 3.0  # between two writes
-_TICK: Final = 0.25  # seconds between two looks at the clock
+_TICK: Final = 0.25  # seconds between two checks of the clock
 _FULL_PAUSE: Final = 0.01  # seconds to wait for a place in the queue
-# Outcomes are written when there are this many, and a part is full when it has this much.
+# Outcomes are written when there are this many, and a part is full at these sizes.
 _BATCH_KEYS: Final = 1_000
 _BATCH_BYTES: Final = 8 << 20
 _PART_ROWS: Final = 50_000
@@ -46,7 +46,7 @@ _PART_KEYS: Final = 25_000
 _LEAST_IN_VAIN: Final = 32
 _WARN_AT: Final = 100
 RUN: Final = "run"
-_SHARES_FOR_EACH: Final = 8  # shares of a sweep for each worker, so that all end at about the same time
+_SHARES_FOR_EACH: Final = 8  # shares per worker, so that all workers finish at about the same time
 _LEAST, _MOST, _UNKNOWN = 20, 1000, 200  # keys of a share
 _LATER: Final = (
     "The answers so far are kept. Run the sweep again when the service answers: it continues where it stopped."
@@ -57,15 +57,14 @@ _CHECK: Final = "The answers so far are kept. Check the credentials, then call .
 class Run:
     """One run through keys.
 
-    The part that is being filled is kept in memory as a table and written again, longer each time, until it is full. So
-    few files hold many rows, and yet an interruption loses only what was answered in the last `SECONDS` and in the time
-    of one write.
+    The current part is kept in memory as a table and rewritten with more rows until it is full. So there are few files
+    with many rows, and yet an interruption loses only what was answered in the last `SECONDS` and during one write.
 
     Args:
-        folder: it is loaded.
+        folder: the folder, already loaded.
         name: distinguishes the files of several processes that sweep together.
-        is_replay: True to write by number of keys only, so that the same answers give the same files.
-        show: called a few times a second with the number of keys that are done, and a note about failures.
+        is_replay: True to write only by number of keys, so that the same responses give the same files.
+        show: called a few times per second with the number of keys that are done, and a note about failures.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class Run:
         self.at_once = 1 if is_replay else at_once  # a cassette answers in the order of the keys
         self.show = show
         self.answered = self.failed = 0  # keys in this run
-        self.notes: dict[str, None] = {}  # what to warn of after the run
+        self.notes: dict[str, None] = {}  # warnings for the end of the run
         self._plan = plan
         self._name = name
         self._is_replay = is_replay
@@ -123,7 +122,7 @@ class Run:
         self._raise()
 
     async def in_tasks(self) -> None:
-        """Ask for the keys in tasks of the running event loop."""
+        """Request the keys in tasks of the running event loop."""
         self._writing.start()
         tasks = [asyncio.create_task(run_async(self._work(lane), self._sending)) for lane in range(self.at_once)]
         try:
@@ -253,7 +252,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The part that all tasks of a sweep share; it goes to the workers, without a secret."""
+    """What all tasks of a sweep share; it is sent to the workers, without a secret."""
 
     plan: Plan  # without its client
     lent: Any  # the handle of the session
@@ -263,9 +262,9 @@ class Spread:
 
 
 def spread_keys(cluster: Any, spread: Spread, run: Run) -> None:
-    """Let the workers of a cluster ask for the keys of a run. What a worker raises is raised.
+    """Let the workers of a cluster request the keys of a run. Errors of workers are raised.
 
-    Each worker has one share at a time, and Dask gives the share of a worker that dies to another.
+    Each worker has one share at a time; if it dies, Dask gives its share to another worker.
     """
     from distributed import as_completed
 
@@ -295,7 +294,7 @@ def spread_keys(cluster: Any, spread: Spread, run: Run) -> None:
 
 
 def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) -> tuple[int, int, tuple[str, ...]]:
-    """Ask for the keys of a share on a worker; return how many did not fail, how many failed, and what to warn of."""
+    """Request the keys of a share on a worker; return how many did not fail, how many failed, and the warnings."""
     check = partial(check_run, spread.place, spread.run)
     check()
     folder = Folder(spread.place, spread.plan.definition, before_write=check)
@@ -309,13 +308,13 @@ def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) ->
 
 
 def check_run(place: SweepPlace, run: str) -> None:
-    """Check that a run goes on in its place; SweepError if not, or if the folder is not the one of the run."""
+    """Check that a run has not ended; SweepError if it has, or if the folder is not that of the run."""
     with suppress(OSError), place.open("beside", RUN) as file:
         if file.read(64) == run.encode():
             return
     raise SweepError(
-        "A worker does not find the sweep in its folder: either the sweep has ended, or the worker has another folder "
-        "of this name.",
+        "A worker cannot find the sweep in its folder: either the sweep has ended, or the worker has another folder "
+        "with this name.",
         "Sweep into a folder that all workers share, such as one on a network file system or an address of fsspec.",
         about="into",
     )
