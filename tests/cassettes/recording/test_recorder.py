@@ -116,7 +116,7 @@ def test_file_changed_during_a_recording(path, scrubber, interaction, monkeypatc
     recorder.append(interaction("/3"))
     assert paths_in(path) == ["b", "3"]
     path.unlink()
-    with pytest.warns(UserWarning, match="vanished during the recording"):
+    with pytest.warns(UserWarning, match="disappeared during the recording"):
         recorder.append(interaction("/4"))
     assert (paths_in(path), recorder.count) == (["4"], 1)
 

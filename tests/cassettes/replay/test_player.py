@@ -46,7 +46,7 @@ def test_decompression_bomb(interaction, layout, names):
     player = Player(contents.read(data, source="x.yaml"), Scrubber(KnownSecrets()), file=Path("x.yaml"))
     assert player.play(interaction("/a").request, ANYONE) is not None
     for _ in range(2):
-        with pytest.raises(CassetteCorrupt, match=r"^In x\.yaml, .* interaction 2 .*(too many|11 content)"):
+        with pytest.raises(CassetteCorrupt, match=r"^In x\.yaml, .* interaction 2 .*(too large|11 content)"):
             player.play(bomb.request, ANYONE)
 
 
