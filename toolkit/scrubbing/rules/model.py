@@ -148,7 +148,6 @@ class CompiledRules:
         self.has_stand_ins = STAND_IN in kinds
         written = "|".join(map(re.escape, sorted(kinds - {STAND_IN}))) or "(?!)"
         self._placeholder = re.compile(rf"<(?:{written})(?:-[0-9]+)?>")
-        self.names = tuple(rules.names) + tuple(name for name in rules.pseudonyms if not name.startswith("$"))
 
     def _of_name(self, name: str) -> str | None:
         treatment = self._names.get(_normal(name))
