@@ -129,6 +129,11 @@ def test_bad_value_is_in_no_frame(case, canary, spoiler, wrap):
     assert_hidden(make, canary, **{argument: wrap(canary + spoiler)})
 
 
+def test_a_key_id_with_a_colon_is_refused_for_http_basic():
+    with pytest.raises(ConfigurationError, match="contains a colon"):
+        key_pair(key_id="a:b", scheme="basic")
+
+
 def test_can_ask(monkeypatch):
     """Somebody can answer at a terminal, and in a notebook whose front end takes input."""
     for stdin, is_terminal in ((None, False), (SimpleNamespace(isatty=lambda: True), True)):

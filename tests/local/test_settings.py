@@ -266,3 +266,17 @@ def test_trust(project, monkeypatch, name, verify, needs_proxy, address, used):
     refused = pytest.raises(UnsafeAddress, match=f"~/project/.env sets {name.upper()}")
     with refused if name.upper() in used else contextlib.nullcontext():
         assert check_trust(verify, settings, needs_proxy=needs_proxy) == verify
+
+
+def test_trust_in_settings(project, monkeypatch):
+    """What TOOLKIT_VERIFY names is trusted in place of the rest, if no .env around sets it and code names no other."""
+    for name in ("TOOLKIT_VERIFY", "SSL_CERT_FILE"):
+        monkeypatch.setenv(name, "ca.pem")
+    settings = load(project, {"TOOLKIT_VERIFY": "ca.pem"})
+    (project / ".env").write_text("SSL_CERT_FILE=x\n")
+    assert check_trust(True, settings, needs_proxy=False) == str(project / "ca.pem")
+    (project / "beside").mkdir()
+    (project / "beside" / ".env").write_text("TOOLKIT_VERIFY=x\n")
+    assert check_trust("my.pem", settings, needs_proxy=False) == "my.pem"
+    with pytest.raises(UnsafeAddress, match="TOOLKIT_VERIFY"):
+        check_trust(True, settings, needs_proxy=False)

@@ -41,6 +41,7 @@ def test_what_grows_out_of_proportion():
     """Compressed data that grows out of all proportion is refused, whatever it holds."""
     with pytest.raises(SecretLeak, match="nothing was written"):
         known(CANARY).check(bomb(512), where="The recording of GET")
+    assert known(CANARY).is_in(bomb(512))
 
 
 def test_what_is_too_much(monkeypatch):

@@ -91,7 +91,7 @@ class KeyPairAuthorizer:
         return self.grant
 
     def obtain(self) -> Flow[Grant]:
-        raise AssertionError("a key pair is always in hand")
+        raise AssertionError("a key pair never needs a request")
 
     def note_answer(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:  # noqa: ARG002
         return False

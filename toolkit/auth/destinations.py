@@ -134,7 +134,7 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in new)}"
     if not any(change.earlier for change in new):
         added = " and ".join(f"the {each.label}, {each.text} ({each.place_in_words})" for each in to)
-        what = f"{who} have not been allowed to go to {added}."
+        what = f"{who} have not been allowed for {added}."
     next_step = (
         f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote it would receive "
         f"the credentials. If you trust it, run `toolkit credentials allow {shlex.quote(name)} --environment "

@@ -52,8 +52,8 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     file = folder / f"{cassette}.yaml"
     if file.is_symlink() and not lies_in(file, folder):
         raise ConfigurationError(
-            f"The cassette {cassette!r} is a link to outside the cassettes folder.",
-            "A cloned project must not choose a file outside it to be written. To use that file, pass its path.",
+            f"The cassette {cassette!r} links to a file outside the cassettes folder.",
+            "A cloned project must not redirect writing to another file. To use that file, pass its path.",
             about="cassette",
         )
     return file

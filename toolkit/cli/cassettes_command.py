@@ -315,7 +315,7 @@ def _kinds(text: str) -> set[str]:
 
 def _print_changes(changes: list[dict[str, Any]], failing: set[str], *, as_json: bool) -> None:
     """Print changes, and exit with status 1 if one of them is of a failing kind."""
-    nothing = "Nothing changed: the same calls, with answers of the same status and shape."
+    nothing = "Nothing changed: the same calls, and responses with the same status and shape."
     terminal.print_rows(changes, _CHANGE, as_json=as_json, empty=nothing)
     if any(each["kind"] in failing for each in changes):
         raise typer.Exit(_FOUND)

@@ -65,7 +65,7 @@ def scan(
     if stdin:
         secrets += [line.strip() for line in terminal.read_pipe().reveal().splitlines() if line.strip()]
     if any(len(secret) < SHORTEST_SECRET for secret in secrets):
-        raise typer.BadParameter(f"A secret needs {SHORTEST_SECRET} characters: shorter text is found everywhere.")
+        raise typer.BadParameter(f"A secret needs {SHORTEST_SECRET} characters: shorter text occurs everywhere.")
     with terminal.status("Scanning"):
         findings = scan_files(paths or [Path()], secrets=secrets)
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())

@@ -118,7 +118,7 @@ def errors_exit_with(status: int) -> Iterator[None]:
 
 
 def check_new_name(name: str) -> None:
-    """Refuse a path without a suffix as the name of a new cassette; the file would look like none."""
+    """Refuse a path without a suffix as the name of a new cassette; the file would not look like a cassette."""
     if Path(name).name != name and Path(name).suffix not in SUFFIXES:
         raise typer.BadParameter("A path needs a suffix, as in x.yaml.", param_hint="NAME")
 

@@ -16,7 +16,7 @@ _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z"
 _NUMERIC = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\Z")  # an IPv4 address to some parsers (WHATWG URL section 3.5)
 _URL = re.compile(r"\s*[A-Za-z]+://")
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
-_EXAMPLE = "Write it like https://api.example.com, without a query, a fragment, or dots as a path segment."
+_EXAMPLE = "Use a form such as https://api.example.com, without a query, a fragment, or dots as a path segment."
 
 
 def is_loopback(host: str) -> bool:

@@ -113,7 +113,7 @@ class NetworkBlocked(AccessError):
 
 
 class TokenError(ToolkitError):
-    """The token endpoint did not give a usable token."""
+    """The token endpoint did not return a usable token."""
 
 
 class TokenRefused(TokenError):

@@ -286,7 +286,7 @@ def _table(name: str, value: Any) -> dict[Any, Any]:
 
 
 def _malformed(about: str, what: str, example: str) -> ConfigurationError:
-    return ConfigurationError(f"{what}.", f"Write it like {example}.", about=about)
+    return ConfigurationError(f"{what}.", f"Use a form such as {example}.", about=about)
 
 
 def _check_cassettes(settings: Settings) -> None:

@@ -231,7 +231,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
                 self._edited()
 
     def _edited(self) -> None:
-        """Say whether the session matches the choices in the form; only then its credentials can be saved."""
+        """Say whether the session matches the choices in the form; only then can its credentials be saved."""
         is_session = self._connection is not None and self._form.choice == self._connected_choice
         self._form.offer_saving(is_offered=is_session and self._typed is not None)
         if self._connection is None:

@@ -151,10 +151,10 @@ class Scrubber:
     def with_symbols(self, request: RecordedRequest) -> RecordedRequest:
         """Return a request with a symbolic address, and note the credentials in its headers; nothing else changes."""
         headers = tuple([header for header in request.headers if _is_credential(header[0])])
-        if headers and headers != self._noted:
+        if headers != self._noted:
             self._found(RecordedRequest("", "", headers), b"")
             self._noted = headers
-        return request._replace(uri=_safe_uri(request.uri, self._symbolize)) if self._addresses is not None else request
+        return request._replace(uri=_safe_uri(request.uri, self._symbolize))
 
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
         """Return the request as it would be recorded, to look it up."""
@@ -234,7 +234,7 @@ class Scrubber:
         scrubbed = change(raw, lower in _LINK_HEADERS)
         return name, value if scrubbed == raw else header_text(scrubbed)
 
-    def _scrub(self, data: bytes, in_url: bool = False) -> bytes:
+    def _scrub(self, data: bytes, in_url: bool) -> bytes:
         # A secret may contain an address, such as a webhook, and would not be found once its host is symbolic.
         return self._symbolize(self.known.scrub(data, in_url=in_url))
 

@@ -61,7 +61,6 @@ _CLASS_PRICES: Final = ((0.2, 6.0, 6.6, 3.7), (1.3, 1.1, 3.9, 4.1), (3.2, 2.7, 0
 _PRICE_OF_PUNCTUATION: Final = 7.0
 _LOWER, _UPPER, _DIGIT, _MARK = range(4)
 
-_TEXT: Final = re.compile(r"[\s<>{}\[\]()\"'`\\|]")
 _SCHEME: Final = re.compile(
     r"(?:basic|bearer|token|dpop|apikey|api-key|key|digest|negotiate|bot|splunk|zoho-oauthtoken|genie_?key|sso-key"
     r"|sha(?:1|256|512)|hmac|v0|v1)[ =:]+",
@@ -144,7 +143,7 @@ def _grade_of_text(value: str) -> Strength:
         return Strength.WEAK
     if _LOOKALIKE.fullmatch(value):
         return Strength.WEAK if is_dummy(value) else Strength.LOOKALIKE
-    if not value.isascii() or _TEXT.search(value) or not _RANDOM_ALPHABET.fullmatch(value):
+    if not _RANDOM_ALPHABET.fullmatch(value):
         return Strength.WEAK
     if _DATE_OR_NUMBER.fullmatch(value) or _URL.match(value) or is_dummy(value):
         return Strength.WEAK
@@ -162,7 +161,7 @@ def _names_something(value: str) -> bool:
     """Check whether a value is a path, the name of a file or an e-mail address."""
     if "/" in value and all(map(_SEGMENT.fullmatch, value.split("/"))):
         return True
-    return "." in value and (_FILE.fullmatch(value) or _EMAIL.fullmatch(value)) is not None
+    return (_FILE.fullmatch(value) or _EMAIL.fullmatch(value)) is not None
 
 
 def is_dummy(value: str) -> bool:

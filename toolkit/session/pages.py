@@ -218,7 +218,7 @@ class Pages:
         if url in self._asked:
             raise ServiceError(
                 f"Page {self.number} is the last that can be read: {following.words} that was read earlier.",
-                "Reading on might never end. If another member has the cursor, pass cursor=(member, parameter).",
+                "The pages might never end. If another member has the cursor, pass cursor=(member, parameter).",
                 response=response,
             )
         self._asked.add(url)

@@ -236,7 +236,7 @@ class BaseSession(Generic[ClientType]):
         return self._with_source(table)
 
     def describe(self) -> str:
-        """Describe in words whether calls are live, recorded or replayed."""
+        """Describe whether calls are live, recorded or replayed."""
         return "live calls" if self.cassette is None else f"{self.cassette.describe()} ({self.cassette.path.name})"
 
     def __repr__(self) -> str:

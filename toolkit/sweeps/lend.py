@@ -177,8 +177,8 @@ def refuse_open_addresses(addresses: Iterable[str]) -> str:
     for address in readable:
         if not is_loopback(split[address].hostname or ""):
             raise UnsafeAddress(
-                f"The cluster is called without TLS at {excerpt(address)}, on another machine. Whoever can read the "
-                "network there would read the access tokens.",
+                f"The cluster is called without TLS at {excerpt(address)}, on another machine. Anyone who can read "
+                "the network traffic could read the access tokens.",
                 "Nothing was lent. Start scheduler, workers and client with TLS, as in Client(address, security=...) "
                 "with distributed.Security.",
                 about="cluster",

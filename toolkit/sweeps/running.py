@@ -94,9 +94,9 @@ class Run:
         self._lock = threading.Lock()
         self._batch = Batch(plan)
         self._in_vain = 0
-        self._hint = ""  # what to warn of while the run goes on
-        # Batches for the writer, and None after the last one. Threads are daemons, because the interpreter would wait
-        # for others after an interrupt.
+        self._hint = ""  # a warning to show during the run
+        # Batches for the writer, and None after the last one. Threads are daemons, because after an interrupt the
+        # interpreter would wait for other threads.
         self._ready: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
         self._part: KeyedRows | None = None  # this and its name belong to the writer
@@ -135,7 +135,7 @@ class Run:
         self._raise()
 
     def _work(self, lane: int) -> Flow[None]:
-        """Ask for one key after the other: what each thread or task does, on a connection of its own."""
+        """Request one key after another: what each thread or task does, on its own connection."""
         try:
             while not self._stopped.is_set() and (key := self.source.take()) is not None:
                 outcome = yield from self._plan.asking(key, lane)
@@ -237,7 +237,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What all tasks of a sweep share; it is sent to the workers, without a secret."""
+    """What all tasks of a sweep share; it is sent to the workers and contains no secret."""
 
     plan: Plan  # without its client
     lent: Any  # the handle of the session

@@ -61,7 +61,7 @@ def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
         kind, session = ("an asynchronous", "Session") if is_async else ("a synchronous", "AsyncSession")
         raise wrong_type("transport", f"{kind} transport", transport, f"tk.{session} takes this one.")
     if not any(takes.values()):
-        raise wrong_type("transport", "a transport of httpx or httpx2", transport, "Leave it out for the network.")
+        raise wrong_type("transport", "a transport of httpx or httpx2", transport, "Leave it out to use the network.")
     is_httpx2 = isinstance(transport, classes("BaseTransport", "AsyncBaseTransport")) and not isinstance(
         transport, httpx.BaseTransport | httpx.AsyncBaseTransport
     )

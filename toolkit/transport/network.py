@@ -132,7 +132,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         except (AttributeError, TypeError, ValueError, httpx.InvalidURL):  # of another type, or malformed
             raise ConfigurationError(
                 "The proxy is not a URL that httpx can use.",
-                "Write it like http://proxy.example:3128.",
+                "Use a form such as http://proxy.example:3128.",
                 about="proxy",
             ) from None
         except ImportError:

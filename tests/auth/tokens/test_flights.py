@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from manual_clock import ManualClock
@@ -35,45 +36,38 @@ def test_wait_for_a_loop_that_is_stuck(monkeypatch):
     assert run(Flight().wait(None), None) is False  # which a task of this very thread would have to land
 
 
-class HeldClock(ManualClock):
-    """A clock whose reading waits until it is let go."""
-
-    def __init__(self, start):
-        super().__init__(start)
-        self.is_read, self.go_on = threading.Event(), threading.Event()
-
-    def monotonic(self):
-        self.is_read.set()
-        self.go_on.wait(30)
-        return super().monotonic()
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forking is POSIX")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 @pytest.mark.parametrize("is_deciding", [False, True], ids=["requesting", "deciding"])
 def test_fork_while_another_thread_asks(is_deciding):
     """A forked child asks for a token of its own: it waits neither for a request of its parent nor for its lock."""
     start = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
-    source, clock, held = TokenSource(), ManualClock(start), HeldClock(start)
+    source, clock, is_held, go_on = TokenSource(), ManualClock(start), threading.Event(), threading.Event()
     source.token = Token(Secret("expired"), start, start)
+
+    def hold():
+        is_held.set()
+        go_on.wait(30)
+        return clock.monotonic()
 
     def fetch(*, patiently):
         yield from ()
         return Token(Secret("new"), start, start + timedelta(seconds=890))
 
     def slow_fetch(*, patiently):
-        held.monotonic()
+        hold()
         return (yield from fetch(patiently=patiently))
 
-    arguments = (source.obtain(held, fetch) if is_deciding else source.obtain(clock, slow_fetch), None)
-    other = threading.Thread(target=run, args=arguments)
+    held = SimpleNamespace(now=clock.now, monotonic=hold)
+    flow = source.obtain(held, fetch) if is_deciding else source.obtain(clock, slow_fetch)
+    other = threading.Thread(target=run, args=(flow, None))
     other.start()
-    assert held.is_read.wait(30)
+    assert is_held.wait(30)
     child = os.fork()
     if not child:
         signal.alarm(20)  # ends a child that waits for ever
         os._exit(run(source.obtain(clock, fetch), None).access_token != Secret("new"))
     status = os.waitpid(child, 0)[1]
-    held.go_on.set()
+    go_on.set()
     other.join(30)
     assert os.waitstatus_to_exitcode(status) == 0

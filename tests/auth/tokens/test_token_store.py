@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import stat
@@ -65,7 +64,6 @@ class Processes:
         self.store = store or Store()
         self.clock = ManualClock(START)
         self.fetches = 0
-        self.numbers = itertools.count(1)
 
     def shared_token(self, identity=IDENTITY):
         """Return the shared token as another process sees it."""
@@ -76,7 +74,7 @@ class Processes:
         yield "fetching"
         now = self.clock.now()
         end = self.clock.monotonic() + lifetime
-        text = Secret(f"{TOKEN}-{next(self.numbers)}")
+        text = Secret(f"{TOKEN}-{self.fetches}")
         return Token(text, now, now + timedelta(seconds=lifetime), expires_monotonic=end)
 
     def obtain(self, shared=None, **more):
@@ -201,9 +199,9 @@ def test_real_processes(caches):
         credentials, addresses = service.credentials["sandbox-secret"], service.settings.addresses
 
         def call(store):
-            session = tk.Session(credentials=credentials, settings=service.settings, token_store=store)
-            session.broker.get("/v1/accounts").raise_for_status()
-            return session.token.access_token
+            with tk.Session(credentials=credentials, settings=service.settings, token_store=store) as session:
+                session.broker.get("/v1/accounts").raise_for_status()
+                return session.token.access_token
 
         arguments = [addresses["broker_sandbox"], addresses["auth_sandbox"], credentials.client_id]
         command = [sys.executable, "-c", CHILD, *arguments, credentials.client_secret.reveal()]

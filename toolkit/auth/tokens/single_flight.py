@@ -53,7 +53,7 @@ class Flight:
     """
 
     loop: AbstractEventLoop | None = None  # that fetches, or None for synchronous code
-    landed: Future[bool] = field(default_factory=Future)
+    landed: Future[None] = field(default_factory=Future)
     thread: int = field(default_factory=get_ident)
 
     def __post_init__(self) -> None:
@@ -181,7 +181,7 @@ class TokenSource:
         with self._lock:
             if self._flight is flight:
                 self._flight = None
-        flight.landed.set_result(True)
+        flight.landed.set_result(None)
 
     def _renewed(self, clock: Clock, fetch: Fetch, *, alone: bool) -> Flow[Token]:
         token = yield from self._fetched(clock, fetch, alone=alone)

@@ -205,7 +205,7 @@ class Index:
         return group.by_parts
 
     def _of_caller(self, identity: Identity, numbers: list[int]) -> list[int]:
-        """Return the caller's own recordings, or else those that do not say who called, which answer everybody."""
+        """Return the caller's own recordings, or else those that do not say who called, which match every caller."""
         if identity == ANYONE or not self._matcher.uses_identity:
             return list(numbers)
         recordings = {number: self._parse(number) for number in numbers}

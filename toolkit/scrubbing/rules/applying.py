@@ -53,10 +53,10 @@ class Rewriter(Walker):
 
     def text(self, text: str) -> str:
         """Return a text with the values in its JSON and XML replaced; it may contain several documents."""
-        if self._rules.names and "<" in text:
+        if "<" in text:
             text = re.compile(_ATTRIBUTE).sub(self._tagged, text)
             text = re.compile(_ELEMENT).sub(self._tagged, text)
-        return self._json(text) if "{" in text or "[" in text or '"' in text else text
+        return self._json(text)
 
     def _tagged(self, match: re.Match[str]) -> str:
         treatment = self._rules.of_name(match[2].rpartition(":")[2])
@@ -113,7 +113,7 @@ def _scalars(text: str, above: KeyPath) -> Iterator[tuple[KeyPath, int, int]]:
 
 def _name(written: str) -> str:
     try:
-        return str(json.loads(written, strict=False))
+        return str(json.loads(written))
     except ValueError:
         return written
 
@@ -176,7 +176,7 @@ class AppliedRules:
         if self._compiled.has_places:
             replace = self._replace(is_request=is_request, records=records)
             uri, headers, body = self._rewritten(Rewriter(self._compiled, replace), uri, headers, body)
-        if uri and self._compiled.has_stand_ins:
+        if self._compiled.has_stand_ins:
             uri = self._parts_of_url_replaced(uri, records=records)
         if self._compiled.patterns:
             self._matches_replaced(unquote(uri))  # notes what is percent-encoded in it

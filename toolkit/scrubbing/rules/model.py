@@ -148,7 +148,6 @@ class CompiledRules:
         self.has_stand_ins = STAND_IN in kinds
         written = "|".join(map(re.escape, sorted(kinds - {STAND_IN}))) or "(?!)"
         self._placeholder = re.compile(rf"<(?:{written})(?:-[0-9]+)?>")
-        self.names = tuple(rules.names) + tuple(name for name in rules.pseudonyms if not name.startswith("$"))
 
     def _of_name(self, name: str) -> str | None:
         treatment = self._names.get(_normal(name))
@@ -245,7 +244,7 @@ def _path_pattern(path: str) -> tuple[re.Pattern[str], str]:
     if not pattern or position < len(path):
         raise ConfigurationError(
             f"{excerpt(path)!r} is not a JSON path.",
-            "Write it like $.a.b, $.a[0], $.a[*].b, $..b or $['a b']; filters are not supported.",
+            "Use a form such as $.a.b, $.a[0], $.a[*].b, $..b or $['a b']; filters are not supported.",
             about="json_paths",
         )
     return re.compile(pattern + (")" if is_open else "")), _kind_of(name)

@@ -19,7 +19,7 @@ from toolkit.scrubbing.scanning.findings import Finding
 
 _CONDITIONS: Final = ("path", "kind", "fingerprint")
 _KEYS: Final = frozenset({*_CONDITIONS, "reason"})
-_EXAMPLE: Final = 'Write it like {path = "tests/**", kind = "private key", reason = "made for tests"}.'
+_EXAMPLE: Final = 'Use a form such as {path = "tests/**", kind = "private key", reason = "made for tests"}.'
 
 
 class AllowList:

@@ -225,6 +225,6 @@ def call_latencies(session: Any = None, *, calls: pd.DataFrame | None = None, so
             labels.append(count_text(len(others), "other endpoint"))
             words.append(count_text(sum(others), "call"))
         draw_rows(axes, labels, words, "No call has finished.")
-        axes.set_xlim(left=-0.012 * axes.get_xlim()[1])  # half the width of a mark, which is then drawn whole
+        axes.set_xlim(left=-0.012 * axes.get_xlim()[1])  # half the width of a mark, so that it is drawn whole
         axes.set_xlabel(f"{unit} from sending to the end of the answer\n{MARKS}\nThe line marks the median.")
     return chart
