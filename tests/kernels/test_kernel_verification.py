@@ -211,15 +211,16 @@ def test_failure_is_described(updated, name, cell, words, next_step):
 
 def test_skipped_cell_keeps_its_outputs(tmp_path):
     """Outputs of a skipped cell stay through an update and compare as the same; one that fails is saved as it ran."""
-    file = write_notebook(tmp_path / "a.ipynb", ("1 / 0", "skip-execution"), "2")
+    file = write_notebook(tmp_path / "a.ipynb", ("1 / 0", "skip-execution"), "2", "")
     content = json.loads(file.read_text())
     shown = {"output_type": "stream", "name": "stdout", "text": [f"<x at 0x7fa40bb8fc90> in {tmp_path}\n"]}
     content["cells"][0] |= {"outputs": [shown], "execution_count": 7}
+    content["cells"][2]["outputs"] = [shown]  # of a cell that is empty now
     file.write_text(json.dumps(content))
     assert verify([file], update=True)[0].outcome is Outcome.UPDATED
-    skipped, ran = json.loads(file.read_text())["cells"]
+    skipped, ran, empty = json.loads(file.read_text())["cells"]
     assert (skipped["outputs"], skipped["execution_count"]) == ([shown], 7)
-    assert ran["execution_count"] == 1
+    assert (ran["execution_count"], empty["outputs"]) == (1, [])
     failing = write_notebook(tmp_path / "b.ipynb", "1 + 1", "raise KeyError('oops')", "3")
     same, failed = verify([file, failing], save_to=tmp_path / "out")
     assert same.outcome is Outcome.SAME

@@ -106,6 +106,7 @@ def test_strict(run):
     assert counts == {"passed": 1, "errors": 1}
     assert "1 of its 1 interactions were not played" in output
     assert "--toolkit-record=all" in output
+    assert "plugin.py" not in output  # no traceback
     lenient = f"import pytest\n@pytest.mark.toolkit_cassette(strict=False)\n{no_call}"
     assert run(test_shop=lenient)[0] == {"passed": 1}
 

@@ -115,11 +115,11 @@ def test_own_headers_are_repeated(service, record, settings, make_credentials):
     credentials = make_credentials("paper")
     arguments = {"settings": settings, "transport": service}
     with tk.Session(credentials=credentials, cassette="story", **arguments) as session:
-        session.trading.get("/v2/account", headers={"X-Report": "weekly", "Cookie": "a=b"})
+        session.trading.request("GET", "/v2/account", content=b"[]", headers={"X-Report": "7", "Cookie": "a=b"})
     service.requests.clear()
     drift = tk.drift("story", tk.Session(credentials=credentials, **arguments))
     (request,) = service.calls
-    assert request.headers["x-report"] == "weekly"
+    assert (request.headers["x-report"], b"".join(request.stream)) == ("7", b"[]")
     assert request.headers["svc-api-key-id"] == credentials.secrets()[0][1].reveal()
     assert "cookie" not in request.headers
     assert (drift.repeated, drift.changes) == (1, ())

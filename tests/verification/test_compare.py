@@ -145,8 +145,7 @@ def test_folders_of_the_user_and_of_the_kernel(tmp_path, monkeypatch):
     (tmp_path / "ann" / "desk").symlink_to(tmp_path / "disk")
     places = places_of(tmp_path / "ann" / "desk", home=tmp_path / "k" / "home", temporary=tmp_path / "k" / "tmp")
     pairs = [("ann/desk/a.csv", "[project]/a.csv"), ("ann/x", "~/x"), ("k/home/x", "~/x"), ("k/tmp/x", "[temporary]/x")]
-    pairs.append(("disk/x", "[project]/x"))
-    for path, expected in pairs:
+    for path, expected in [*pairs, ("disk/x", "[project]/x")]:
         assert normal_form([cell(stream(f"{tmp_path}/{path}"))], places)[0][0]["text"] == expected
     assert normal_form([cell(stream("~/desk/a.csv"))], places)[0][0]["text"] == "[project]/a.csv"
 
