@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary, WeakSet
 from toolkit.core.ledger import Clock, SystemClock
 from toolkit.transport.flow import Pause
 
-_LONGEST_SLEEP: Final = 3600.0  # seconds; more than any system can sleep at once is possible with a low rate
 _EXACT: Final = 1e-6  # seconds; what is left of a pause when a clock is not exact
 _LATENESS: Final = 0.1  # seconds by which calls may be late and still catch up with the schedule
 
@@ -88,7 +87,7 @@ class Pace:
 def nap(pace: Pace, turn: float, clock: Clock) -> Pause | None:
     """Return a pause after which to look again whether a call is due, or None if it is."""
     left = pace.seconds_left(turn, clock.monotonic())
-    return Pause(min(left, _LONGEST_SLEEP), clock) if left else None
+    return Pause(left, clock) if left else None
 
 
 _THIS_MACHINE: Final = SystemClock()

@@ -20,7 +20,6 @@ from toolkit.transport.errors import is_lasting
 
 FIRST_PAUSE: Final = 0.5  # seconds; the most before the second try without a Retry-After
 _MOST_TRIES: Final = 100
-_MOST_DIGITS: Final = 9  # of a Retry-After; more would be over thirty years
 _REPEATED_METHODS: Final = frozenset({"GET", "HEAD"})
 _REPEATED_STATUSES: Final = frozenset({429, 503})  # RFC 6585 section 4, RFC 9110 section 15.6.4
 # The connection broke before an answer began. A timeout of reading is missing here: the service may be at work.
@@ -96,7 +95,7 @@ def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
     """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdecimal():
-        return float(text[:_MOST_DIGITS])
+        return float(text)
     instant = parse_http_date(text)
     if instant is None:
         return None
