@@ -4,8 +4,8 @@
     nox -f .ci/noxfile.py -s tests-3.14                        # one
     nox -f .ci/noxfile.py -p 3.14 -s tests -- tests/scrubbing  # arguments of pytest
 
-The versions are those that `pyproject.toml` names. A version that is not installed is skipped, and fails where the
-variable CI is set. Environments are made in `build/nox`, with uv where it is installed, which is quicker.
+The versions are those that `pyproject.toml` names. A version that is not installed is skipped, or fails if the variable
+CI is set. Environments are made in `build/nox`, with uv if it is installed, which is faster.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Record the bundled cassettes again, against the practice service.
 
 `python cassettes/record.py` records all of them, `python cassettes/record.py tour sharing` only these two. It needs the
-extra `practice` and calls nothing but this machine. Service and session share a clock that stands at an instant of a
-made-up day and is moved between calls, so that a new recording tells the same story; only the durations of calls are
+extra `practice` and calls only this machine. The service and the session share a clock that is set to an instant of a
+made-up day and moved between calls, so that a new recording is the same as before; only the durations of calls are
 real. Afterwards `toolkit verify notebooks --update` stores the new outputs of the notebooks.
 """
 
@@ -31,9 +31,9 @@ BUSY_ACCOUNT = 56  # row of an account that cannot be read for an hour
 
 
 class SetClock(SystemClock):
-    """A clock whose instant stands still until it is moved, so that prices and tokens are dated the same again.
+    """A clock that stops until it is moved, so that prices and tokens have the same dates in each recording.
 
-    Only the readings that durations are measured with go on.
+    Only the monotonic clock, for durations, continues.
     """
 
     def __init__(self, start: datetime) -> None:
@@ -45,7 +45,7 @@ class SetClock(SystemClock):
         self._ahead += minutes * 60
 
     def sleep(self, seconds: float) -> None:
-        """Skip a pause before another try; its length is random, so the instant stays."""
+        """Skip a pause before another try; its length is random, so the instant does not change."""
         self._ahead += seconds
 
     def now(self) -> datetime:
@@ -56,7 +56,7 @@ class SetClock(SystemClock):
 
 
 class FourDaysLater(httpx.HTTPTransport):
-    """A network in which accounts look as they do after a few deposits, which the practice service does not make."""
+    """A network in which accounts have a few deposits, which the practice service does not make."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = super().handle_request(request)
@@ -85,7 +85,7 @@ def recording_session(
     delays: tuple[float, float] = (0.0, 0.0),
     transport: httpx.BaseTransport | None = None,
 ) -> Iterator[tk.Session]:
-    """Open a session that records its calls to a practice service; delays of answers and of tokens are in seconds."""
+    """Open a session that records its calls to a practice service; delays of responses and of tokens are in seconds."""
     with (
         tk.practice(accounts=accounts, clock=clock, delay=delays[0], token_delay=delays[1]) as service,
         tk.Cassette(path, settings=service.settings) as cassette,
@@ -134,7 +134,7 @@ def record_authentication(path: Path) -> None:
 
 
 def record_first_recording(path: Path) -> None:
-    """Record what the notebook about recording does while there is no recording."""
+    """Record what the notebook about recording does if there is no recording."""
     with recording_session(path, clock=clock_at(10, 14)) as session:
         session.accounts(limit=4)
         session.market_data.get(demo.QUOTES_PATH, params=SYMBOLS).raise_for_status()

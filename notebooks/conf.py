@@ -20,10 +20,10 @@ language = "en"
 extensions = ["myst_nb", "sphinx_copybutton"]
 exclude_patterns = [".site", "**/.ipynb_checkpoints", "sweeps"]
 nitpicky = True
-smartquotes = False  # a value in quotes is copied as it stands
+smartquotes = False  # so that quoted values can be copied
 
 nb_execution_mode = "off"
-nb_ipywidgets_js = {}  # a page shows what a widget says as text; no script of another host brings it to life
+nb_ipywidgets_js = {}  # a page shows the text of a widget, without scripts of other hosts
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 4
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 
+import yaml
+
 import toolkit as tk
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.core.document import symbolic_address
@@ -46,3 +48,10 @@ def record_session(path):
             order = {"symbol": "ALFA", "side": "buy", "quantity": "1"}
             session.broker.post("/v1/practice/orders", json=order).raise_for_status()
     return path
+
+
+def vcrpy_text(*uris, answer="{}", received=None, **request):
+    """Return the text of a cassette of stock vcrpy with a call to each URI, with everything in clear."""
+    response = {"status": {"code": 200, "message": "OK"}, "headers": received or {}, "body": {"string": answer}}
+    sent = [{"method": "GET", "uri": uri, "body": None, "headers": {}, **request} for uri in uris]
+    return yaml.dump({"interactions": [{"request": each, "response": response} for each in sent], "version": 1})

@@ -4,19 +4,19 @@
 >>> session = tk.Session("broker-sandbox", cassette="tour")
 >>> session.accounts()
 
-Importing this loads next to nothing: each public name loads what it needs when it is first used, so that a replay never
-loads cryptography, and a script without tables never loads pandas.
+Importing this package loads very little: each public name is loaded when it is first used, so that a replay never loads
+cryptography, and a script without tables never loads pandas.
 
 The package has fourteen subpackages ("rooms"), each with one purpose, in seven layers ("floors"). A room imports only
-from itself and from floors below it. The docstring of its `__init__` says what happens there, in which order and where.
+from itself and from floors below it. The docstring of its `__init__` says what happens in it, in which order and where.
 
 - floor 7: `cli` (the command line), `sweeps` (one call for each of many keys; sessions on the workers of a cluster)
 - floor 6: `notebook` (panel, masking), `sharing` (published copies, tests that play recordings), `practice_service` (a
   local service to practise with)
-- floor 5: `session` (one caller in one environment: the story of a call)
+- floor 5: `session` (one caller in one environment, and the steps of a call)
 - floor 4: `cassettes` (replay and recording)
 - floor 3: `auth` (credentials, keys, tokens, profiles), `scrubbing` (secrets: known, found, replaced, checked),
-  `tables` (and charts), `verification` (notebooks that still give what is stored)
+  `tables` (and charts), `verification` (whether notebooks still give their stored outputs)
 - floor 2: `local` (settings, files, locks, progress), `transport` (sync and async drivers, the network, retries, pages)
 - floor 1: `core` (the service document as values, errors, secrets, clock, ledger, HTML, words)
 """
@@ -140,7 +140,7 @@ __all__ = sorted([*_MODULE_OF, "offline"])  # noqa: PLE0605 - one list less to k
 
 
 def offline() -> None:
-    """Replay only from here on, in this process and in those it starts, as TOOLKIT_OFFLINE=1 does."""
+    """Only replay from now on, in this process and in those that it starts, as with TOOLKIT_OFFLINE=1."""
     os.environ["TOOLKIT_OFFLINE"] = "1"
 
 

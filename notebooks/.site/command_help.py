@@ -52,7 +52,7 @@ def _command_text(command: Any, context: Any) -> str:
 
 
 def _examples(epilog: str) -> str:
-    """Return the end of a help: its examples as a block to copy, anything else as it is."""
+    """Return the end of a help text: its examples as a block to copy, anything else unchanged."""
     lines = [line for line in epilog.splitlines() if line]
     if lines[:1] != ["Examples:"]:
         return epilog

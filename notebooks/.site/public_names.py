@@ -15,7 +15,7 @@ import docstrings
 
 import toolkit as tk
 
-# What a reader uses of each class, in the order in which it is used. Anything else of a class is internal.
+# The members of each class that a reader uses, in the order of use. All others are internal.
 MEMBERS = {
     "Session": "trading market_data broker accounts tokens calls token now describe close",
     "AsyncSession": "accounts close",
@@ -43,7 +43,7 @@ RETURNED = {
     "Stats": ("toolkit.practice_service.service", "service.stats"),
     "SweepResult": ("toolkit.sweeps.sweeping", "tk.sweep"),
 }
-# Arguments for tests of the toolkit and for its own rooms.
+# Arguments for tests of the toolkit and for its other rooms.
 INTERNAL = frozenset({"scrubber", "environ", "clock", "self", "cls"})
 # Types that a reader knows or finds in the reference.
 _KNOWN_TYPES = {
@@ -80,7 +80,7 @@ def _described(name: str) -> str:
 
 
 def is_without_signature(value: Any) -> bool:
-    """Check whether a name is not called: an enumeration, or a protocol."""
+    """Check whether a name is not meant to be called: an enumeration, or a protocol."""
     return inspect.isclass(value) and (issubclass(value, enum.Enum) or getattr(value, "_is_protocol", False))
 
 
@@ -118,7 +118,7 @@ def _member(name: str, value: Any, member: str) -> list[str]:
 
 
 def parameters_of(value: Any) -> list[inspect.Parameter]:
-    """Return the parameters that a reader may give."""
+    """Return the parameters that a reader may pass."""
     try:
         parameters = inspect.signature(value).parameters.values()
     except (TypeError, ValueError):
@@ -127,7 +127,7 @@ def parameters_of(value: Any) -> list[inspect.Parameter]:
 
 
 def _types(value: Any) -> dict[str, str]:
-    """Return what each parameter may be, as the code says it."""
+    """Return what each parameter may be, according to the code."""
     return {
         parameter.name: f"`{_plain(parameter.annotation)}`" if _plain(parameter.annotation) else ""
         for parameter in parameters_of(value)
@@ -136,13 +136,13 @@ def _types(value: Any) -> dict[str, str]:
 
 
 def _plain(annotation: Any) -> str:
-    """Return a type as a reader may write it; nothing for the names of types that only the code has."""
+    """Return a type as a reader may write it; nothing for types that are internal."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
     return text if set(re.findall(r"\w+", text)) <= _KNOWN_TYPES else ""
 
 
 def _signature(name: str, value: Any) -> str:
-    """Return a call with all parameters, broken into lines where it is long."""
+    """Return a call with all parameters, on several lines if it is long."""
     words, is_keyword, last = [], False, None
     for parameter in parameters_of(value):
         if parameter.kind is parameter.KEYWORD_ONLY and not is_keyword and last is not parameter.VAR_POSITIONAL:

@@ -1,4 +1,4 @@
-"""The reference: what each of its pages gets from the code, and which section inline code is about."""
+"""The reference: the parts of its pages that come from the code, and the section that inline code links to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GENERATED = re.compile(r"<!-- (api|commands|json):? ?([^>]*?) ?-->\n.*?<!-- end
 
 
 def filled(text: str) -> str:
-    """Return a page with its generated parts: what stands between `<!-- api: NAMES -->` and `<!-- end -->`."""
+    """Return a page with its generated parts: what is between `<!-- api: NAMES -->` and `<!-- end -->`."""
     writers = {"api": api, "commands": commands, "json": json_reports}
     return _GENERATED.sub(lambda part: writers[part[1]](*part[2].split()), text)
 
@@ -38,9 +38,9 @@ def _sections() -> tuple[dict[str, tuple[str, str]], dict[str, tuple[str, str]]]
 
 
 def section_of(code: str) -> tuple[str, str] | None:
-    """Return the page of the reference and the heading that inline code is about, or None.
+    """Return the page of the reference and the heading that inline code links to, or None.
 
-    `tk.Session("paper")` is about Session, `toolkit scan . --json` about the command, `CassetteMiss` about the error.
+    `tk.Session("paper")` links to Session, `toolkit scan . --json` to the command, `CassetteMiss` to the error.
     """
     names, headings = _sections()
     name = re.match(r"tk\.(\w+)|([A-Z]\w+)\Z", code)

@@ -1,9 +1,9 @@
 // How the search understands a question and ranks pages. Sphinx puts this file behind its own search, which wants every
-// word of the question on one page and orders most results by the alphabet.
+// word of the question on one page and sorts most results alphabetically.
 const HEADING = 3; // a word in a heading counts this many times
 const ENOUGH = 0.6; // pages with less than this share of the best page's words are left out
 
-// Words that ask, beside those that Sphinx leaves out.
+// Words of questions, in addition to those that Sphinx leaves out.
 ["can", "get", "make", "many", "much", "need", "per", "say", "says", "use", "want", "work", "works"].forEach((word) =>
   stopwords.add(word),
 );
@@ -39,7 +39,7 @@ var Scorer = {
   partialTerm: 2,
 };
 
-// Contractions (doesn't, what's) do not ask for anything. Sphinx leaves numbers out; a reader looks for 401 and 599.
+// Contractions (doesn't, what's) are not searched for. Sphinx leaves numbers out; a reader looks for 401 and 599.
 const parseWithoutNumbers = Search._parseQuery;
 Search._parseQuery = (query) => {
   const plain = query.replace(/\w+n['’]t\b/gi, " ").replace(/['’](s|re|ve|ll|d|m)\b/gi, " ");
@@ -50,7 +50,7 @@ Search._parseQuery = (query) => {
   return parsed;
 };
 
-// Return the pages that have a word; if none has it as it is, those that have a longer word with it inside.
+// Return the pages that have a word; if there are none, those with a longer word that contains it.
 // A British spelling finds the American one (unauthorised, unauthorized).
 const pagesWith = (index, word) => {
   const keys = Object.hasOwn(index, word)

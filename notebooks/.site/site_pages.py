@@ -12,7 +12,7 @@ from reference import filled, section_of
 NOTEBOOKS = Path(__file__).resolve().parents[1]
 DOORS = {"Tutorials": "0*", "How-to": "how-to/*", "Explanation": "explanation/*", "Reference": "reference/*"}
 LAST = "reference/changelog"
-# Files beside the notebooks that pages link to, and the page of the site that has their text.
+# Files outside the folder that pages link to, and the page of the site that has their text.
 OUTSIDE = {"README.md": "index.md", "CHANGELOG.md": "reference/changelog.md"}
 OPEN_AT_START = ("Tutorials", "How-to: start", "How-to: trouble")
 _LINK = re.compile(r"\]\(((?:\.\./)+)([\w./-]+)(#[\w-]+)?\)")
@@ -29,9 +29,9 @@ def site_text(page: str, text: str) -> str:
 
 
 def navigation(start: str) -> Iterator[str]:
-    """Yield the lines of the navigation: a tree for each door, in the order in which the start page links its pages.
+    """Yield the lines of the navigation: a tree for each kind of page, in the order of the links on the start page.
 
-    How-to pages have a tree for each heading of the start page, the first one that links them.
+    How-to pages have a tree for each heading of the start page; the first heading that links a page has it.
     """
     linked = pages_linked(start)
     for caption, pattern in DOORS.items():
@@ -64,7 +64,7 @@ def _tree(caption: str, pages: list[str]) -> str:
 
 
 def collapsed(tree: str) -> str:
-    """Return the navigation of the theme with each group as an element that opens; that of the shown page is open."""
+    """Return the theme's navigation with each group as an element that opens; the group of the shown page is open."""
     first, *groups = re.split(r'(?=<p class="caption")', tree)
     is_start = not any('class="current' in group for group in groups)
     out = [first]
@@ -96,7 +96,7 @@ def _stands_in(node: Any, anchor: str) -> bool:
 
 
 def add_searched_words(tree: Any) -> None:
-    """Replace the comment of a page with words to search for by the keywords that Sphinx puts into its index."""
+    """Replace a page's comment with search words with keywords that Sphinx puts into its index."""
     from docutils import nodes
 
     for comment in list(tree.findall(nodes.raw)):

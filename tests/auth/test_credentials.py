@@ -1,6 +1,12 @@
 from __future__ import annotations
 
+import getpass
+import json
+import pickle
+import secrets
 import traceback
+import warnings
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -8,6 +14,7 @@ from hypothesis import strategies as st
 from key_forms import frames_of, jwk, pem
 from key_forms import key as key_of_kind
 
+from toolkit.auth.credentials import ask_secret, can_ask, remember_input
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
@@ -48,7 +55,9 @@ def test_form_fields(make):
     assert credentials.form_fields == {"scope": "accounts.read accounts.write"}
     with pytest.raises(TypeError):
         credentials.form_fields["scope"] = "other"
-    for wrong in ({"client_secret": CANARY}, {"scope": "a\nb"}, "scope=a"):
+    assert make(form_fields={"resource_key": "x"}).form_fields == {"resource_key": Secret("x")}
+    named = ({"client_secret": CANARY}, {"a b": "c"}, {5: "c"})
+    for wrong in (*named, {"scope": "a\nb"}, {"scope": ""}, {"scope": 5}, "scope=a"):
         with pytest.raises(ConfigurationError, match=r"form.field"):
             make(form_fields=wrong)
 
@@ -65,7 +74,7 @@ def test_environments(make, environment):
     else:
         with pytest.raises(CredentialsMismatch) as caught:
             make(environment=environment)
-        assert caught.value.what == f"The environment {environment} does not take a {kind}."
+        assert caught.value.what == f"The environment {environment} does not accept a {kind}."
         assert caught.value.about == "environment"
         assert all(other in caught.value.next_step for other in taken)
         assert environment.rules.holder in caught.value.next_step
@@ -82,6 +91,9 @@ def test_fingerprint():
         ClientSecret("a", "ba", environment="broker-sandbox"),
         *(client_key(private_key=key(number)) for number in (0, 1)),
         *(client_key(audience=audience, key_id=key_id) for audience, key_id in (("ab", "a"), ("a", "ba"), ("a", None))),
+        *(client_key(private_key=key_of_kind("RSA"), algorithm=name) for name in ("RS256", "PS256")),
+        *(make(form_fields={"scope": "a"}) for make in (client_secret, client_key)),
+        *(make(client_id="client-2") for make in (client_secret, client_key)),
     ]
     assert len({credentials.fingerprint() for credentials in different}) == len(different)
     assert KeyPair("ab", "a", environment="live", name="b", scheme="basic").fingerprint() == different[0].fingerprint()
@@ -117,12 +129,127 @@ def test_bad_value_is_in_no_frame(case, canary, spoiler, wrap):
     assert_hidden(make, canary, **{argument: wrap(canary + spoiler)})
 
 
+def test_a_key_id_with_a_colon_is_refused_for_http_basic():
+    with pytest.raises(ConfigurationError, match="contains a colon"):
+        key_pair(key_id="a:b", scheme="basic")
+
+
+def test_can_ask(monkeypatch):
+    """Somebody can answer at a terminal, and in a notebook whose front end takes input."""
+    for stdin, is_terminal in ((None, False), (SimpleNamespace(isatty=lambda: True), True)):
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert can_ask() is is_terminal
+    for takes_input in (True, False):
+        shell = SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=takes_input))
+        monkeypatch.setattr("toolkit.auth.credentials.shell", lambda shell=shell: shell)
+        assert can_ask() is takes_input
+
+
 @pytest.mark.parametrize("make", MAKERS)
 def test_immutable(make):
-    """No attribute of credentials can be changed or removed, including their kind."""
+    """No attribute of credentials can be changed or removed, including their kind, and no pickle holds a secret."""
     credentials = make()
+    for secret in (credentials, getattr(credentials, "private_key", credentials)):
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(secret)
     for attribute in (*vars(credentials), "kind", "secrets"):
         with pytest.raises(AttributeError, match="immutable"):
             setattr(credentials, attribute, "x")
         with pytest.raises(AttributeError, match="immutable"):
             delattr(credentials, attribute)
+
+
+SECRET = secrets.token_urlsafe(24)
+SETUP = "from toolkit.auth.credentials import warn_if_in_cell as check; from toolkit.core.secret import Secret"
+
+
+@pytest.fixture
+def shell(monkeypatch, tmp_path):
+    """Start an IPython shell of the test's own, with a history in memory."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    InteractiveShell.clear_instance()
+    config = Config()
+    config.HistoryManager.hist_file = ":memory:"
+    shell = InteractiveShell.instance(config=config)
+    shell.run_cell(SETUP, silent=True)
+    yield shell
+    shell.history_manager.end_session()
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def run(shell):
+    """Return a function that runs a cell and returns the texts of its warnings."""
+
+    def run(source, *, stored=True, silent=False):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            result = shell.run_cell(source, store_history=stored, silent=silent)
+        result.raise_error()
+        return [str(warning.message) for warning in caught if warning.category is UserWarning]
+
+    return run
+
+
+def test_one_warning_per_kind(run):
+    """Each kind of secret in the source of the cell is warned of, and again when the cell runs again."""
+    source = f"check([('CLIENT_SECRET', Secret('{SECRET}')), ('API_KEY_ID', Secret('{SECRET}'))])"
+    for _ in range(2):
+        first, second = run(source)
+        assert first.startswith("This cell contains the client secret, ")
+        assert "contains the key ID" in second
+        assert "getpass.getpass()" in first
+        assert "toolkit credentials add" in first
+        assert SECRET not in first + second
+
+
+def test_answer_to_input(run, shell):
+    """A secret that was typed at `input()` raises a warning, because JupyterLab saves it in the notebook."""
+    shell.user_ns["answer"] = SECRET
+    remember_input(SECRET)
+    (text,) = run("check([('CLIENT_SECRET', Secret(answer))])")
+    assert text.startswith("The client secret was typed at input()")
+    assert SECRET not in text
+
+
+@pytest.mark.parametrize("write", [repr, json.dumps, "'''{}'''".format, lambda pem: repr(pem.replace("\n", ""))])
+def test_pem(run, shell, write):
+    """A PEM is found in whatever way its lines are written in the cell."""
+    shell.user_ns["pem"] = text = pem(key())
+    assert len(run(f"text = {write(text)}\ncheck([('PRIVATE_KEY', Secret(pem))])")) == 1
+    assert run("check([('PRIVATE_KEY', Secret(pem))])") == []
+    assert run("'''-----BEGIN PRIVATE KEY-----'''\ncheck([('PRIVATE_KEY', Secret(pem))])") == []
+
+
+def test_ask_unseen(monkeypatch):
+    """By default a secret is typed unseen; a prompt such as `input` takes its place."""
+    monkeypatch.setattr("getpass.getpass", lambda question: f"unseen after {question}")
+    assert ask_secret("Key ID: ") == Secret("unseen after Key ID: ")
+    assert ask_secret("Key ID: ", lambda question: f"seen after {question}") == Secret("seen after Key ID: ")
+
+
+def test_no_more_input():
+    """The end of the input is an error with the caller's next step."""
+
+    def end(_):
+        raise EOFError
+
+    with pytest.raises(ConfigurationError, match='"Passphrase" was not answered: the input has ended') as caught:
+        ask_secret("Passphrase: ", end, next_step="Leave --passphrase out.")
+    assert caught.value.next_step == "Leave --passphrase out."
+    assert caught.value.__context__ is None
+
+
+def test_not_where_typing_shows(monkeypatch):
+    """If what is typed would be visible, nothing is read."""
+
+    def show(_):
+        warnings.warn("Can not control echo", getpass.GetPassWarning, stacklevel=1)
+        pytest.fail("the answer was read")
+
+    monkeypatch.setattr("getpass.getpass", show)
+    with pytest.raises(ConfigurationError, match="would be visible"):
+        ask_secret("Secret key: ")

@@ -1,20 +1,29 @@
 from __future__ import annotations
 
+import base64
 import functools
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import jwt
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, PrivateFormat
+from hypothesis import given
+from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm
 from key_forms import (
     DEFAULTS,
+    KEYS_AND_ALGORITHMS,
     assert_refused,
     assert_shows_nothing_of,
     certificate_pem,
     der,
+    frames_of,
     identity,
     jwk,
     key,
@@ -24,7 +33,7 @@ from key_forms import (
     thumbprint,
 )
 
-from toolkit.auth.private_keys import as_signer, new_key, write_key_file
+from toolkit.auth.private_keys import ASSERTION_LIFETIME, as_signer, client_assertion, new_key, write_key_file
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
@@ -103,11 +112,8 @@ def test_unreadable_key_files(tmp_path):
     (tmp_path / "der").write_bytes(der(key("P-256")))
     text = pem(key("P-256"))
     for file, reason in [
-        (tmp_path / "missing.pem", "No such file"),
-        (tmp_path, ""),
         (tmp_path / "der", "not UTF-8 text"),
-        (Path("~nobody-of-that-name/key.pem"), "an unknown ~"),
-        (Path("key\0.pem"), "odd character"),
+        (Path("key\0.pem"), "wrong character"),
         (Path(text), ""),
         (Path("".join(text.splitlines()[1:-1])), ""),
     ]:
@@ -147,25 +153,25 @@ def test_key_id_and_algorithm_of_a_jwk():
 
 
 UNREADABLE_PEM, UNREADABLE_JWK = "PEM of the private key cannot be read", "JWK of the private key cannot be read"
-NO_KEY = "holds no whole private keys"
+NO_KEY = "contains no complete private keys"
 BAD_TEXTS = {
-    "public key": (lambda: public_pem(key("P-256")), "holds a public key"),
+    "public key": (lambda: public_pem(key("P-256")), "contains a public key"),
     "certificate": (certificate_pem, "or a certificate"),
-    "two private keys": (lambda: pem_of("PKCS#8 P-256") + pem_of("PKCS#8 RSA"), "holds 2 whole private keys"),
+    "two private keys": (lambda: pem_of("PKCS#8 P-256") + pem_of("PKCS#8 RSA"), "contains 2 complete private keys"),
     "written out line breaks": (lambda: pem_of("PKCS#8 P-256").replace("\n", "\\n"), UNREADABLE_PEM),
     "cut within": (lambda: pem_of("PKCS#8 RSA")[:600] + "\n-----END PRIVATE KEY-----", UNREADABLE_PEM),
     "cut at its end": (lambda: pem_of("PKCS#8 RSA")[:-20], NO_KEY),
     "many beginnings": (lambda: "-----BEGIN PRIVATE KEY-----\n" * 20_000, NO_KEY),
     "empty text": (lambda: " ", NO_KEY),
     "of OpenSSH": (lambda: pem(key("P-256"), PrivateFormat.OpenSSH), UNREADABLE_PEM),
-    "DSA": (lambda: pem(key("DSA")), "DSAPrivateKey does not sign"),
+    "DSA": (lambda: pem(key("DSA")), "DSAPrivateKey cannot sign"),
     "small RSA": (lambda: pem(key("small RSA")), "1024 bits"),
     "public JWK": (lambda: ECAlgorithm.to_jwk(key("P-256").public_key()), "a public or a symmetric key"),
     "symmetric JWK": (lambda: json.dumps({"kty": "oct", "k": CANARY}), "a public or a symmetric key"),
     "broken JWK": (lambda: jwk(key("P-256"))[:-3], UNREADABLE_JWK),
     "JWK of wrong numbers": (lambda: jwk(key("P-256"), d=CANARY), UNREADABLE_JWK),
     "JWK of two halves": (lambda: jwk(key("P-256"), x=json.loads(jwk(key("P-256", 1)))["x"]), UNREADABLE_JWK),
-    "set of public keys": (lambda: jwks(public(key("P-256"))), "holds no private keys"),
+    "set of public keys": (lambda: jwks(public(key("P-256"))), "has no private keys"),
     "very deep JSON": (lambda: '{"keys": ' + "[" * 100_000, UNREADABLE_JWK),
 }
 
@@ -195,7 +201,6 @@ def test_halves_of_a_new_key_belong_together(algorithm):
     assert "PRIVATE" not in repr(pair)
 
 
-posix_only = pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
 TEXT = Secret("QXZ0123456789QXZ\n")
 
 
@@ -207,7 +212,7 @@ def refused(file):
     return caught.value.what
 
 
-@posix_only
+@pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
 def test_key_file_is_private(tmp_path):
     """Only the user may use the new file and its new folders, whatever the umask."""
     before = os.umask(0)
@@ -238,7 +243,106 @@ def test_key_file_in_a_repository(tmp_path, is_worktree, monkeypatch):
 
 
 def test_key_file_is_never_overwritten(tmp_path):
-    """A file that exists keeps its content."""
+    """A file that exists keeps its content, and is not a folder for others."""
     (tmp_path / "key.pem").write_text("mine")
     assert "never overwritten" in refused(tmp_path / "key.pem")
+    assert "not a plain file" in refused(tmp_path / "key.pem" / "key.pem")
     assert (tmp_path / "key.pem").read_text() == "mine"
+
+
+NOW = datetime(2026, 5, 12, 9, 30, 0, 999_999, tzinfo=UTC)
+HALVES = {"ES256": 32, "ES384": 48, "ES512": 66}
+
+
+def assertion(signer, **changes):
+    values = {"client_id": "client-1", "audience": "https://auth.example.com/v1/oauth2/token", "now": NOW}
+    return client_assertion(signer, **{**values, "new_jti": lambda: "jti-1", **changes}).reveal()
+
+
+def parts(token):
+    header, claims, _ = (base64.urlsafe_b64decode(part + "==") for part in token.split("."))
+    return json.loads(header), json.loads(claims)
+
+
+@pytest.mark.parametrize(("kind", "algorithm"), KEYS_AND_ALGORITHMS)
+def test_claims(kind, algorithm):
+    """Header and claims are exactly those of RFC 7523: integer times, 60 seconds, no `nbf`."""
+    token = assertion(as_signer(key(kind), algorithm=algorithm))
+    issued_at = int(datetime(2026, 5, 12, 9, 30, tzinfo=UTC).timestamp())
+    expected = {
+        "iss": "client-1",
+        "sub": "client-1",
+        "aud": "https://auth.example.com/v1/oauth2/token",
+        "iat": issued_at,
+        "exp": issued_at + 60,
+        "jti": "jti-1",
+    }
+    header, claims = parts(token)
+    assert header == {"alg": algorithm, "typ": "JWT"}
+    public, options = key(kind).public_key(), {"verify_exp": False, "verify_iat": False}  # whatever the time
+    verified = jwt.decode(token, public, algorithms=[algorithm], audience=expected["aud"], options=options)
+    assert claims == expected == verified
+    assert type(claims["iat"]) is type(claims["exp"]) is int
+    assert "=" not in token
+    assert ASSERTION_LIFETIME == 60
+
+
+class Remote:
+    """A Signer that keeps its key elsewhere: it returns or raises what the test wants, else a signature in DER."""
+
+    def __init__(self, result=b"real", algorithm="ES256", key_id="remote-1"):
+        self._result, self.algorithm, self.key_id = result, algorithm, key_id
+
+    def sign(self, data):
+        if isinstance(self._result, BaseException):
+            raise self._result
+        return key("P-256").sign(data, ec.ECDSA(hashes.SHA256())) if self._result == b"real" else self._result
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "result", "words"),
+    [
+        ("ES256", None, "could not sign: TypeError"),
+        ("ES256", CANARY, "could not sign: TypeError"),
+        ("ES256", bytes(63), "not a signature"),
+        ("ES256", encode_dss_signature(2**384 - 1, 1), "not a signature"),
+        ("ES256", encode_dss_signature(1, 2) + b"x", "not a signature"),
+        ("EdDSA", bytes(65), "not a signature"),
+        ("RS256", bytes(255), "not a signature"),
+        ("RS256", ValueError(CANARY), "could not sign: ValueError."),
+        ("ES256", ConfigurationError(CANARY, CANARY), "could not sign: ConfigurationError."),
+    ],
+)
+def test_signer_that_does_not_sign(algorithm, result, words):
+    """The error says how a Signer failed, and shows neither what it returned nor its own error nor frames."""
+    with pytest.raises(ConfigurationError) as caught:
+        assertion(Remote(result, algorithm))
+    assert words in caught.value.what
+    assert caught.value.next_step
+    assert caught.value.__context__ is None
+    assert CANARY not in frames_of(caught.value) + str(caught.value)
+
+
+@given(st.sampled_from(sorted(HALVES)), st.data())
+def test_ecdsa_signatures(algorithm, data):
+    """R and S of fixed length are taken as they are; DER of any length is converted to them (RFC 7518 section 3.4)."""
+    half = HALVES[algorithm]
+    numbers = st.integers(1, 2 ** (8 * half) - 1) | st.integers(1, 300)
+    r, s = data.draw(numbers), data.draw(numbers)
+    plain = r.to_bytes(half, "big") + s.to_bytes(half, "big")
+    for signature in (plain, encode_dss_signature(r, s)):
+        token = assertion(Remote(signature, algorithm))
+        if signature is plain or len(signature) != 2 * half:  # one in 2^48 of real signatures
+            assert base64.urlsafe_b64decode(token.rpartition(".")[2] + "==") == plain
+
+
+def test_signer_that_is_refused():
+    """An algorithm without a private key is refused, and so is what contradicts the Signer."""
+    for algorithm, key_id in (("none", None), ("HS256", None), (5, None), ("ES256", 5), ("ES256", "")):
+        assert refusal(Remote(b"", algorithm, key_id)).about == "private_key"
+    for argument, value in (("algorithm", "ES384"), ("key_id", "other"), ("passphrase", "a")):
+        assert "Leave them out" in refusal(Remote(), **{argument: value}).next_step
+    with pytest.raises(ConfigurationError, match="does not sign"):
+        assertion(Remote(b"", "none"))
+    signer = Remote()
+    assert as_signer(signer, algorithm="ES256", key_id="remote-1") is signer

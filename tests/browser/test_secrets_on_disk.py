@@ -93,7 +93,7 @@ def test_nothing_that_is_typed_into_a_panel_reaches_the_disk(open_notebook, tmp_
     assert list(notebook.lab.root.rglob(".ipynb_checkpoints/typed*.ipynb"))
 
     notebook.open()  # reloads the page
-    status(notebook, "The choices above are not connected yet")
+    status(notebook, "The choices above are not in use yet")
     assert notebook.panel.get_by_label("Secret key").input_value() == ""
     notebook.save()
     notebook.command("kernelmenu:shutdown")  # writes the history of what was executed

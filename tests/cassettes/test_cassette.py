@@ -11,15 +11,14 @@ import httpx
 import httpx as stock_httpx
 import pytest
 import vcr
-import yaml
-from stock_recordings import write
+from recordings import recorded_bodies
+from stock_recordings import vcrpy_text, write
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.selection import MODES
-from toolkit.core.errors import CassetteError, CassetteMiss
+from toolkit.core.errors import CassetteError, CassetteMiss, ConfigurationError
 from toolkit.local.settings import Settings
 
 BASE = "https://broker.svc.invalid"
@@ -58,11 +57,6 @@ def get(cassette, service, *paths):
     return bodies
 
 
-def bodies_in(path):
-    cassette = contents.read(path.read_bytes(), source="")
-    return [cassette.interaction(number).response.body.decode() for number in range(len(cassette))]
-
-
 # Record modes
 
 
@@ -70,6 +64,8 @@ def test_none(path, counting):
     """Mode none replays; it sends and writes nothing."""
     with pytest.raises(CassetteMiss, match=r"The cassette .* does not exist"):
         Cassette(path, "none")
+    with pytest.raises(ConfigurationError, match="recordings are YAML"):
+        Cassette(path.with_suffix(".json"))
     get(Cassette(path), counting, "/a")
     before = path.read_bytes()
     assert get(Cassette(path, "none"), counting, "/a", "/b", "/a") == ["/a 1", None, "/a 1"]
@@ -90,13 +86,12 @@ def test_new_episodes(path, counting):
     before = path.read_bytes()
     assert get(Cassette(path, "new_episodes"), counting, "/a", "/b", "/a") == ["/a 1", "/b 2", "/a 1"]
     assert path.read_bytes().startswith(before)
-    assert bodies_in(path) == ["/a 1", "/b 2"]
+    assert recorded_bodies(path) == (["/a 1", "/b 2"], None)
 
 
 def test_all_that_failed(path, counting):
     """After an exception the old file stays; the next opening names the part, the next recording replaces it."""
     get(Cassette(path), counting, "/a")
-    part = path.with_name("tour.part.yaml")
     failed = Cassette(path, "all")
 
     def fail():
@@ -106,15 +101,15 @@ def test_all_that_failed(path, counting):
 
     with pytest.raises(ValueError, match=r"^$"):
         fail()
-    assert (bodies_in(path), bodies_in(part)) == (["/a 1"], ["/b 2", "/b 3"])
+    assert recorded_bodies(path) == (["/a 1"], ["/b 2", "/b 3"])
     with pytest.warns(
-        UserWarning, match=r"tour\.part\.yaml is left from an interrupted recording .* rename it to tour\.yaml"
+        UserWarning, match=r"tour\.part\.yaml was left by an interrupted recording .* rename it to tour\.yaml"
     ):
         again = Cassette(path, "all")
     get(again, counting, "/c")
-    assert bodies_in(part) == ["/c 4"]
+    assert recorded_bodies(path) == (["/a 1"], ["/c 4"])
     again.close()
-    assert (bodies_in(path), part.exists()) == (["/c 4"], False)
+    assert recorded_bodies(path) == (["/c 4"], None)
 
 
 # Strict
@@ -174,7 +169,7 @@ def test_torn(path, interaction, counting, mode):
     with pytest.warns(UserWarning, match=r"incomplete interaction; the 1 before it are complete"):
         cassette = Cassette(path, mode)
     assert path.read_bytes() == HEADER + encode(interaction("/a", b"a"))
-    assert bodies_in(path) == ["a"]
+    assert recorded_bodies(path) == (["a"], None)
     if mode != "all":
         assert get(cassette, counting, "/a", "/b") == ["a", "/b 1" if mode == "new_episodes" else None]
     with warnings.catch_warnings():
@@ -238,7 +233,7 @@ def test_missing_file_and_other_environment(path, settings, interaction, authori
     write(path, interaction(authorized_by=authorization()))
     with (
         tk.Session("paper", cassette=path, mode="none", settings=settings) as session,
-        pytest.raises(CassetteMiss, match="holds calls of broker-sandbox, and this session is paper") as caught,
+        pytest.raises(CassetteMiss, match="contains calls of broker-sandbox, but this session is for paper") as caught,
     ):
         session.trading.get("/v2/account")
     assert "leave the environment out" in caught.value.next_step
@@ -267,8 +262,9 @@ def test_counts_and_repr(path, counting, interaction):
     assert repr(Cassette(path.with_name("new.yaml"))) == "<Cassette new.yaml: recording, 0 interactions>"
     assert bool(Cassette(path.with_name("new.yaml")))
     assert str(cassette.recorded_at) == "2026-05-12 09:30:00+00:00"
-    table = Cassette(path, "none").table()
-    assert table["uri"].tolist() == [f"{BASE}/a", f"{BASE}/b", f"{BASE}/new"]
+    assert "2 times; 1 not played yet" in cassette._repr_html_()
+    for opened in (cassette, Cassette(path, "none")):
+        assert opened.table()["uri"].tolist() == [f"{BASE}/a", f"{BASE}/b", f"{BASE}/new"]
     assert Cassette(path, "none").play_count == 0
 
 
@@ -286,34 +282,24 @@ def test_miss_without_secrets(path, interaction):
     error = miss(cassette, f"{BASE}/v1/accounts", **request)
     assert secret not in str(error)
     assert "by-its-place" not in str(error)
-    foreign = {
-        "request": {"method": "POST", "uri": f"{BASE}/v1?api_key=in-the-foreign-file", "body": None, "headers": {}},
-        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": ""}},
-    }
-    path.write_text(yaml.safe_dump({"interactions": [foreign], "version": 1}), encoding="utf-8")
+    path.write_text(vcrpy_text(f"{BASE}/v1?api_key=in-the-foreign-file", method="POST"), encoding="utf-8")
     error = miss(Cassette(path, "none", secrets=secret), f"{BASE}/v1", **request)
     assert "api_key" in str(error)
     assert "in-the-foreign-file" not in str(error)
     assert secret not in str(error)
 
 
-@pytest.fixture
-def warnings_at_opening(tmp_path, interaction):
-    """Return a function that opens an old recording and returns the warnings."""
+def test_a_script_is_warned(tmp_path, interaction):
+    """Whoever replays a stale recording is told, unless it is being recorded again."""
     file = tmp_path / "a.yaml"
     file.write_bytes(HEADER + encode(interaction()._replace(recorded_at=datetime(2001, 1, 2, tzinfo=UTC))))
 
-    def opened(mode="none", stale_after="1d"):
+    def warnings_at_opening(mode="none", stale_after="1d"):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             Cassette(file, mode, settings=Settings(project=tmp_path, stale_after=stale_after)).close()
         return [str(warning.message) for warning in caught]
 
-    return opened
-
-
-def test_a_script_is_warned(warnings_at_opening):
-    """Whoever replays a stale recording is told, unless it is being recorded again."""
     [text] = warnings_at_opening()
     assert text.startswith("a.yaml was recorded on 2 January 2001")
     assert 'mode="all"' in text

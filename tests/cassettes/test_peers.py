@@ -11,10 +11,9 @@ import httpx
 import httpx2
 import pytest
 import vcr
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from stock_recordings import BASE, all_kinds, write
+from stock_recordings import BASE, all_kinds, vcrpy_text, write
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
@@ -148,11 +147,7 @@ def test_we_add_to_a_stock_cassette(server, path):
 def test_a_session_adds_to_a_stock_cassette(path, settings, service):
     """A session finds a recording of stock vcrpy by its own addresses, also after having added to it."""
     address = settings.addresses["broker_sandbox"]
-    item = {
-        "request": {"method": "GET", "uri": f"{address}/v1/accounts", "body": None, "headers": {}},
-        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": '[{"id": "a"}]'}},
-    }
-    path.write_text(yaml.safe_dump({"interactions": [item], "version": 1}), encoding="utf-8")
+    path.write_text(vcrpy_text(f"{address}/v1/accounts", answer='[{"id": "a"}]'), encoding="utf-8")
     options = {"cassette": path, "settings": settings, "transport": service}
 
     def ids():

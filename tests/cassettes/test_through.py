@@ -20,7 +20,7 @@ from bodies import body_class, first_pieces
 
 import toolkit as tk
 from toolkit.cassettes.format.interactions import FAILURES
-from toolkit.core.errors import CassetteMiss, SecretLeak, UnsafeAddress
+from toolkit.core.errors import CassetteError, CassetteMiss, SecretLeak, UnsafeAddress
 
 URL = "https://h.example/a"
 Chunks = body_class(httpx)
@@ -41,9 +41,25 @@ def path(tmp_path):
     return tmp_path / "tour.yaml"
 
 
+async def call_async(transport, url, reads):
+    async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", url) as response:
+        if reads(response):
+            await response.aread()
+        return response
+
+
+def call(transport, url=URL, *, is_async=False, reads=lambda _: True):
+    """Return the response to a call, which is closed unread if `reads` says so."""
+    if is_async:
+        return asyncio.run(call_async(transport, url, reads))
+    with httpx.Client(transport=transport) as client, client.stream("GET", url) as response:
+        if reads(response):
+            response.read()
+        return response
+
+
 def replay(path, url=URL):
-    with httpx.Client(transport=tk.Cassette(path, "none").transport()) as client:
-        return client.get(url)
+    return call(tk.Cassette(path, "none").transport(), url)
 
 
 # The same, live and replayed
@@ -73,6 +89,7 @@ def test_over_a_socket(server, path, path_of_url):
     with httpx.Client(transport=tk.Cassette(path).transport()) as client:
         live = client.get(server.url + path_of_url)
     server.shutdown()
+    assert tk.Cassette(path, "none").table()["elapsed"].notna().all()
     assert shown(replay(path, server.url + path_of_url)) == shown(live)
 
 
@@ -121,29 +138,10 @@ def test_error_that_nobody_reads(path, is_async):
     """SDKs close a response with an error status unread before another try; each try is recorded and replayed."""
     answers = [reply(b'{"error": 1}\n', status=status) for status in (429, 503, 200)]
 
-    def statuses(transport):
-        got = []
-        with httpx.Client(transport=transport) as client:
-            while 200 not in got:
-                with client.stream("GET", URL) as response:
-                    got.append(response.status_code)
-                    if response.is_success:
-                        response.read()
-        return got
-
-    async def statuses_async(transport):
-        got = []
-        async with httpx.AsyncClient(transport=transport) as client:
-            while 200 not in got:
-                async with client.stream("GET", URL) as response:
-                    got.append(response.status_code)
-                    if response.is_success:
-                        await response.aread()
-        return got
-
     for mode in ("all", "none"):
         transport = tk.Cassette(path, mode).transport(served(lambda: answers.pop(0)))
-        assert (asyncio.run(statuses_async(transport)) if is_async else statuses(transport)) == [429, 503, 200]
+        got = [call(transport, is_async=is_async, reads=lambda answer: answer.is_success) for _ in range(3)]
+        assert [answer.status_code for answer in got] == [429, 503, 200]
     with pytest.raises(CassetteMiss, match="GET /a ends here: this response was closed early"):
         replay(path)
 
@@ -159,12 +157,8 @@ def fails(path, mode, error, *, is_async=False, url=URL, secret=()):
 
     transport = tk.Cassette(path, mode, secrets=secret).transport(httpx.MockTransport(fail))
 
-    async def call():
-        async with httpx.AsyncClient(transport=transport) as client:
-            await client.get(url)
-
-    with pytest.raises(httpx.RequestError) as caught, httpx.Client(transport=transport) as client:
-        asyncio.run(call()) if is_async else client.get(url)
+    with pytest.raises(httpx.RequestError) as caught:
+        call(transport, url, is_async=is_async)
     return caught.value
 
 
@@ -205,12 +199,8 @@ def test_leak(path, is_async, is_read_already):
 
     transport = tk.Cassette(path).transport(served(answer))
 
-    async def call():
-        async with httpx.AsyncClient(transport=transport) as client:
-            await client.get(URL)
-
-    with pytest.raises(SecretLeak, match="nothing was written") as caught, httpx.Client(transport=transport) as client:
-        asyncio.run(call()) if is_async else client.get(URL)
+    with pytest.raises(SecretLeak, match="nothing was written") as caught:
+        call(transport, is_async=is_async)
     assert not path.exists()
     live = caught.value.response
     assert (live.status_code, live.content, live.text) == (201, b"one", "one")
@@ -254,6 +244,32 @@ def test_abandoned_stream(path, pieces_read, is_async):
     assert len(caught) == 1
     assert body.closed
     assert (path.exists(), len(cassette)) == (False, 0)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_stream_that_breaks_off(path, is_async):
+    """A stream of events that breaks off is not recorded, although one that is closed early is."""
+    transport = tk.Cassette(path).transport(
+        served(lambda: reply(Chunks(TICKS[:1], httpx.ReadError("gone")), EVENTS.items()))
+    )
+    with pytest.warns(UserWarning, match="so it is not recorded"), pytest.raises(httpx.ReadError):
+        call(transport, is_async=is_async)
+    assert not path.exists()
+
+
+def test_an_error_of_the_recorder(path, monkeypatch):
+    """An error that may quote the answer is put into other words and carries the answer; a failure stays."""
+    cassette = tk.Cassette(path)
+    monkeypatch.setattr(cassette.recorder, "append", lambda _: int("a part of the answer"))
+    with pytest.raises(CassetteError, match=r"GET /a could not be recorded: ValueError\.") as caught:
+        call(cassette.transport(served(reply())))
+    assert caught.value.response.text == "body"
+
+    def failing(request):
+        raise httpx.ConnectError("gone")
+
+    with pytest.warns(UserWarning, match="The failed GET is not recorded"), pytest.raises(httpx.ConnectError):
+        call(cassette.transport(httpx.MockTransport(failing)))
 
 
 # Streams of events are recorded as far as they were read

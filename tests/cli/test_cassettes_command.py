@@ -133,7 +133,7 @@ def test_prune(record, monkeypatch):
     """`prune` shows what would go, and drops it with --yes, or where it can ask and hears yes."""
     file = record("a", "/a", "/b", "/c")
     before = file.read_bytes()
-    assert "2 interactions would go" in run("prune", "a", "2", "3", "--dry-run", "--yes")
+    assert "2 interactions would be removed" in run("prune", "a", "2", "3", "--dry-run", "--yes")
     assert [row["number"] for row in rows("prune", "a", "--uri", "/b", "--dry-run")] == [2]
     assert "add --yes" in run("prune", "a", "2", "3", status=2)
     monkeypatch.setattr(terminal, "can_ask", lambda: True)
@@ -171,10 +171,11 @@ def test_import(folder):
     entries = [{"request": request, "response": answer} for answer in answers]
     source.write_text(json.dumps({"log": {"entries": entries}}))
     shown = run("import", source, "mine", "--environment", "broker-sandbox")
-    for words in ("1 interaction imported", "1 left out", "still holds its secrets"):
+    for words in ("1 interaction imported", "1 left out", "still contains its secrets"):
         assert words in shown
     canaries.assert_absent([shown, folder], secret)
     assert "mine.yaml exists" in run("import", source, "mine", status=2)
+    assert "needs a suffix" in run("import", source, "../x", status=2)
     assert rows("import", source, "mine", "--replace")["imported"] == 1
     assert "no file was written" in run("import", source, "x", "--only", "c.example.com", status=1)
 

@@ -213,8 +213,9 @@ def test_list(person, project, home, monkeypatch):
     listed = run("list")
     assert re.search(r"mine +key pair +\.env *\n", listed)
     assert re.search(r"mine +key pair +keyring +not used", listed)
-    assert re.search(r"live +default +broken: .*TOOLKIT_LIVE_KEY_ID .*without", listed)
+    assert re.search(r"live +default +broken: .*TOOLKIT_LIVE_KEY_ID .*also need", listed)
     assert "Add what is missing" in listed
+    assert "environment is not known" in refusal("list", "-e", "elsewhere")
     assert "kanari" not in listed
     assert secret_key not in listed
     assert "Removed mine for paper." in run("remove", "mine", "-e", "paper", "--yes")
@@ -247,7 +248,7 @@ def test_test_command(service, name):
     output = CliRunner().invoke(app, arguments, color=True, env={"FORCE_COLOR": "1"}).output
     expected = r"as 'mine'.*GET /v\d/accounts? +200 +\x1b\[32mworks.*market_data .*GET / +404 +\x1b\[33mreached"
     assert re.search(expected, output, re.DOTALL)
-    assert "in their place" not in output  # advice about refused credentials
+    assert "to replace them" not in output  # advice about refused credentials
     for _, secret in service.credentials[name].secrets():
         assert secret.reveal() not in output
 
@@ -258,15 +259,15 @@ def test_test_command_refused(service, monkeypatch):
     tk.save_credentials(wrong, "mine")
     output = run("test", "-e", "broker-sandbox", status=1)
     assert re.search(r"broker +GET /v1/accounts .*refused", output)
-    advice = "saved profile mine; to save others in their place: `toolkit credentials add mine --environment "
+    advice = "saved profile mine; to replace them, run `toolkit credentials add mine --environment "
     assert output.count(advice) == 1
     assert run("test", "mine", status=1).startswith("<Session broker-sandbox as 'mine'")
     monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", "PK-1234567")
     monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "kanari-5f1d-wrong")
     assert "2 environments have such a profile" in refusal("test")
-    assert "No environments have such a profile" in refusal("test", "other")
+    assert "No environment has such a profile" in refusal("test", "other")
     second = run("test", "-e", "paper", status=1)
-    assert "The credentials are the profile default in environment variables: correct them there." in second
+    assert "The credentials come from the profile default in environment variables: correct them there." in second
     assert "kanari" not in output + second
 
 
@@ -308,7 +309,7 @@ def test_allow(person, project, monkeypatch, is_saved):
         assert text in output
     assert "Allowed." in run("allow", "mine", "-e", "paper", piped="y\n")
     check_destinations(load_credentials("paper", "mine"), tk.Settings.load())
-    assert "may already go there" in run("allow", "mine", "-e", "paper")
+    assert "may already be sent there" in run("allow", "mine", "-e", "paper")
 
 
 def test_new_destination_is_confirmed_before_typing(person, project):

@@ -84,5 +84,5 @@ def test_wrong_arguments(app, run, tmp_path, monkeypatch):
     monkeypatch.setattr(toolkit.verification, "verify", true_verify)
     result = CliRunner().invoke(app, [str(tmp_path)])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 2)
-    assert "has no notebooks in it" in result.stderr.replace("\n", " ")
+    assert "contains no notebooks" in result.stderr.replace("\n", " ")
     assert "is not a sandbox" in " ".join(run("--help").output.split())

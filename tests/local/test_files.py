@@ -32,13 +32,15 @@ def mode(path):
 
 
 @pytest.mark.parametrize("private", [True, False])
-def test_write_and_read(tmp_path, private):
-    """A file is written and replaced as a whole, and no other file is left behind."""
-    file = tmp_path / "file"
+def test_write_and_read(tmp_path, monkeypatch, private):
+    """A file is written, waited for on the disk and replaced as a whole, and no other file is left behind."""
+    file, waited_for = tmp_path / "file", []
+    monkeypatch.setattr("os.fsync", lambda descriptor: waited_for.append(os.fstat(descriptor).st_size))
     for content in (b"one", b"", bytes(range(256)) * 100):
         write_atomically(file, content, private=private)
         assert read_private(file, len(content)) == content
         assert list(tmp_path.iterdir()) == [file]
+        assert waited_for.pop() == len(content)
 
 
 @posix
@@ -56,14 +58,16 @@ def test_permissions(tmp_path):
 
 
 def test_links(tmp_path):
-    """A private file replaces a link; any other is not written through one, and is not written in its place."""
+    """A private file replaces a link; no other is written in its place, and none is read or written through it."""
     target, link, dangling = (tmp_path / name for name in ("target", "link", "dangling"))
     target.write_bytes(b"old")
     link.symlink_to(target)
     dangling.symlink_to(tmp_path / "missing")
     for path in (link, dangling):
-        with pytest.raises(UnfitFile, match="it is a link, which is not followed"):
-            write_atomically(path, b"new")
+        assert read_private(path, 10) is None
+        for write in (lambda path: write_atomically(path, b"new"), lambda path: open_own(path, os.O_RDWR | os.O_CREAT)):
+            with pytest.raises(UnfitFile, match="it is a link, which is not followed"):
+                write(path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "link", "target"]
     write_atomically(link, b"private", private=True)
     assert not link.is_symlink()
@@ -101,22 +105,16 @@ def test_full_disk(tmp_path, monkeypatch, call, private):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_read_follows_no_link(tmp_path):
-    """A link is not read."""
-    (tmp_path / "victim").write_bytes(b"mine")
-    for target in ("victim", "missing", "file"):
-        file = tmp_path / "file"
-        file.symlink_to(tmp_path / target)
-        assert read_private(file, 10) is None
-        with pytest.raises(UnfitFile, match="link"):
-            open_own(file, os.O_RDWR | os.O_CREAT)
-        file.unlink()
-    assert not (tmp_path / "missing").exists()
+def next_descriptor():
+    """Return the lowest number that is not in use, which the next open file gets."""
+    descriptor = os.open(os.devnull, os.O_RDONLY)
+    os.close(descriptor)
+    return descriptor
 
 
 @posix
 def test_not_a_plain_file(tmp_path):
-    """A folder, a pipe and a socket count as missing, and opening them does not wait."""
+    """A folder, a pipe and a socket count as missing, and opening them neither waits nor leaves them open."""
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -125,21 +123,23 @@ def test_not_a_plain_file(tmp_path):
             listener.bind(f"/proc/self/fd/{folder}/socket" if sys.platform == "linux" else str(tmp_path / "socket"))
         finally:
             os.close(folder)
+        number = next_descriptor()
         for name in ("folder", "pipe", "socket", "missing", "folder/missing", "pipe/missing"):
             assert read_private(tmp_path / name, 10) is None
         for name in ("folder", "pipe", "socket"):
             with pytest.raises(UnfitFile, match="not a plain file"):
                 open_own(tmp_path / name, os.O_RDWR | os.O_CREAT)
+        assert next_descriptor() == number
 
 
 @posix
 def test_anothers_file(tmp_path, monkeypatch):
-    """Another user's file counts as missing, and another user's folder is an error."""
-    file = tmp_path / "file"
+    """Another user's file counts as missing and is not left open, and another user's folder is an error."""
+    file, number = tmp_path / "file", next_descriptor()
     write_atomically(file, b"one", private=True)
     somebody = os.geteuid() + 1
     monkeypatch.setattr("os.geteuid", lambda: somebody)
-    assert read_private(file, 10) is None
+    assert (read_private(file, 10), next_descriptor()) == (None, number)
     with pytest.raises(UnfitFile, match="another user") as caught:
         private_folder(tmp_path)
     assert caught.value.filename == str(tmp_path)
@@ -155,6 +155,10 @@ def test_private_folder(tmp_path):
     assert is_open_to_others(folder)
     private_folder(folder)
     assert mode(folder) == 0o700
+    assert not is_open_to_others(folder)
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(UnfitFile, match="link"):
+        private_folder(tmp_path / "link")
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
@@ -164,7 +168,10 @@ def test_toml_string(text):
 
 
 def test_what_is_not_a_path():
-    """The error names the argument, and does not quote what it got."""
-    with pytest.raises(ConfigurationError, match="folder must be a string or a Path") as caught:
-        expanded(b"kanari-5f1d", about="folder")
-    assert "kanari" not in str(caught.value)
+    """The error says what is wrong and names the argument, and does not quote what it got."""
+    no_type, no_file = "folder must be a string or a Path", "No file can have that path"
+    for path, words in ((b"kanari", no_type), ("~kanari/x", no_file), ("kanari" * 999, no_file), ("kanari\0", no_file)):
+        with pytest.raises(ConfigurationError, match=words) as caught:
+            expanded(path, about="folder")
+        assert caught.value.about == "folder"
+        assert "kanari" not in str(caught.value)

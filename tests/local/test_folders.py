@@ -1,18 +1,13 @@
 from __future__ import annotations
 
 import os
-import warnings
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.folders import (
-    config_folder,
-    current_project,
-    project_of,
-    user_key,
-)
+from toolkit.local.folders import config_folder, current_project, exported_by, project_of, user_key
 from toolkit.local.settings import Settings
 
 ME, STRANGER, SOMEBODY = 1000, 1001, 1002
@@ -38,19 +33,22 @@ def shared(tmp_path, monkeypatch, home):
 def owners(monkeypatch, shared):
     """Set owners by path where they are not this user, in place of chown, which needs root."""
     by_path = {shared: 0}
-    monkeypatch.setattr("toolkit.local.folders._user", lambda: ME)
-    monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {by_path.get(path, ME)})
+    monkeypatch.setattr("os.geteuid", lambda: ME)
+    for name in ("stat", "lstat"):
+        monkeypatch.setattr(Path, name, owned(getattr(Path, name), by_path))
     return by_path
+
+
+def owned(real, by_path):
+    def status(path, **options):
+        whole = real(path, **options)
+        return os.stat_result((*whole[:4], by_path.get(path, ME), *whole[5:]))
+
+    return status
 
 
 def find_project(start):
     return project_of(start) or start
-
-
-def find_without_warning(start):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        return find_project(start)
 
 
 @pytest.mark.parametrize("marker", ["toolkit.toml", "pyproject.toml"])
@@ -65,17 +63,22 @@ def test_find_project(project, marker):
     assert find_project(below) == below.parent
 
 
-@pytest.mark.parametrize("kind", ["folder", "file"])
-def test_find_project_stays_in_the_repository(project, kind):
+@pytest.mark.parametrize("make_git", [Path.mkdir, Path.touch])
+def test_find_project_stays_in_the_repository(project, make_git):
     """The search does not leave the repository; in a worktree `.git` is a file."""
     (project / "toolkit.toml").touch()
     below = project / "repository" / "notebooks"
     below.mkdir(parents=True)
-    git = project / "repository" / ".git"
-    git.mkdir() if kind == "folder" else git.touch()
+    make_git(project / "repository" / ".git")
     assert find_project(below) == below
     (project / "repository" / "toolkit.toml").touch()
     assert find_project(below) == project / "repository"
+
+
+def test_find_project_stays_below_the_home_folder(home, project):
+    """A file in the home folder makes it a project for itself, not for the folders below it."""
+    (home / "toolkit.toml").touch()
+    assert (find_project(home), find_project(project)) == (home, project)
 
 
 def make(folder, name="toolkit.toml"):
@@ -117,7 +120,7 @@ def test_a_planted_file_in_the_working_folder_is_refused(shared, owners, monkeyp
     owners[planted] = STRANGER
     with pytest.raises(ConfigurationError, match="anybody may have put it there") as caught:
         find_project(shared)
-    for phrase in (str(planted), "chown", f"tk.Settings.load({str(planted)!r})", "a folder of your own"):
+    for phrase in (str(planted), "chown", f"tk.Settings.load({str(planted)!r})", "your own folder"):
         assert phrase in str(caught.value)
     monkeypatch.chdir(shared)
     for environ in ({}, {"TOOLKIT_PROJECT": str(shared)}):
@@ -128,17 +131,18 @@ def test_a_planted_file_in_the_working_folder_is_refused(shared, owners, monkeyp
 
 
 @posix_only
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("user", [0, ME])
 def test_a_checkout_of_another_user(home, owners, monkeypatch, user):
     """A checkout that belongs to another user throughout, as when mounted in a container, is a project."""
-    monkeypatch.setattr("toolkit.local.folders._user", lambda: user)
+    monkeypatch.setattr("os.geteuid", lambda: user)
     checkout = home / "checkout"
     file = make(checkout)
     below = checkout / "notebooks"
     below.mkdir()
     owners.update(dict.fromkeys((checkout, file, below), SOMEBODY))
-    assert find_without_warning(checkout) == checkout
-    assert find_without_warning(below) == checkout
+    assert find_project(checkout) == checkout
+    assert find_project(below) == checkout
 
 
 @pytest.fixture
@@ -158,6 +162,28 @@ def test_named_project(project, elsewhere, monkeypatch):
     assert current_project({}) == current_project({"TOOLKIT_PROJECT": ""}) == elsewhere
     monkeypatch.setenv("TOOLKIT_PROJECT", str(project))
     assert Settings().project == Settings.load().project == project
+    with pytest.raises(ConfigurationError, match=r"TOOLKIT_PROJECT is '.*', which is not a folder"):
+        current_project({"TOOLKIT_PROJECT": "~/elsewhere/toolkit.toml"})
+
+
+def test_variables_of_a_dotenv(home, project, elsewhere):
+    """What looks like an assignment in a .env around a project is known, in whatever way editors read such files."""
+    deep = project / "deep"
+    (deep / ".env").mkdir(parents=True)  # as a virtual environment may be named
+    above, working = project / ".env", elsewhere / ".env"
+    (home / ".env").write_text("A=1\n")
+    above.write_text("\ufeffexport B=1\n # C=1\nd : 'E=1'\r\nF=\n", encoding="utf-8")
+    working.write_text("B=2\nG=2\n")
+    beside = [folder / ".env" for folder in (home / "beside", project / ".hidden")]
+    for number, file in enumerate(beside):
+        file.parent.mkdir()
+        file.write_text(f"H{number}=1\n")
+    around = {"B": above, "D": above, "E": above, "G": working}
+    assert exported_by(deep) == around
+    assert exported_by(deep, beside=True) == {**around, "H0": beside[0], "H1": beside[1]}
+    above.write_text("#" * (1 << 20) + "#")
+    with pytest.raises(ConfigurationError, match=r"Cannot read .*: it is larger than 1 MiB"):
+        exported_by(deep)
 
 
 @pytest.mark.parametrize("program", ["Jupyter", "VS Code"])

@@ -128,30 +128,31 @@ def test_a_cell_has_text_and_no_widget(monkeypatch: pytest.MonkeyPatch) -> None:
     outputs: list[Any] = []
     monkeypatch.setattr(module, "shell", lambda: SimpleNamespace(kernel=object()))
 
-    def display(bundle: dict[str, str], **_: Any) -> Any:
-        outputs.append(bundle)
+    def display(bundle: dict[str, str], **options: Any) -> Any:
+        outputs.append((bundle["text/plain"], list(bundle), options))
         return SimpleNamespace(update=display)
 
     monkeypatch.setattr("IPython.display.display", display)
     bar = module.Bar("a [b]", 10, 0.0, lambda: 4.0)
     bar.show(4, "")
-    bar.show(10, "3 failed")
-    assert all(list(bundle) == ["text/plain"] for bundle in outputs)
-    first, last = (bundle["text/plain"] for bundle in outputs)
+    bar.show(10, "3 failed [b]")
+    (first, *made), (last, *changed) = outputs
+    assert made == [["text/plain"], {"raw": True, "display_id": True}]
+    assert changed == [["text/plain"], {"raw": True}]
     assert first.startswith("a [b] ")
     assert " 4/10 0:00:04" in first
-    assert last.endswith("3 failed")
+    assert last.endswith("3 failed [b]")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="only POSIX has pseudo-terminals")
 def test_at_a_terminal_one_line_changes(tmp_path: Path) -> None:
-    """Printed text keeps its lines, and stdout in a file is left alone."""
+    """Printed text has lines of its own, stdout in a file is left alone, and in the end the cursor is back."""
     script = (
-        "import sys, functools, itertools, toolkit.local.progress as p\n"
+        "import sys, functools, itertools, threading, toolkit.local.progress as p\n"
         "clock = itertools.count()\n"
         "p.progress_bar = functools.partial(p.progress_bar, seconds=lambda: next(clock))\n"
         "for item in p.progress(range(8), label='items'):\n"
-        "    if item == 6: print('printed')\n"
+        "    if item == 6: print('printed', threading.active_count())\n"
         "sys.stdout = open('out.csv', 'w')\n"
         "for item in p.progress(range(3), label='rows'): print('row', item)\n"
     )
@@ -162,8 +163,7 @@ def test_at_a_terminal_one_line_changes(tmp_path: Path) -> None:
     os.close(theirs)
     shown = os.read(ours, 100_000).decode()
     os.close(ours)
-    assert "items" in shown
-    assert "8/8" in shown
-    assert "printed\r\n" in shown
+    assert [text for text in ("items", "3/8", "8/8", "\x1b[2Kprinted 1\r\n") if text not in shown] == []
     assert "3/3" in shown.rsplit("\x1b[2K", 1)[1]
+    assert shown.endswith("\x1b[?25h")
     assert (tmp_path / "out.csv").read_text() == "row 0\nrow 1\nrow 2\n"

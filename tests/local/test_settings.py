@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.core.errors import ConfigurationError
-from toolkit.local.settings import Settings, is_offline
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.local.settings import Settings, as_settings, check_trust, is_offline
 
 TOML = """\
 header_prefix = "ACME"
@@ -58,14 +58,30 @@ def test_load(project):
         ('header_prefix = "ACME"\n\n[addresses\n', "line 3"),
         ("[addresses]\nauth = https://auth.example.com\n", "line 2"),
         ('[addresses]\nauth = "a"\nauth = "b"\n', "line 3"),
+        pytest.param("a = " + "[" * 100_000, "", id="lists"),
+        pytest.param("a = " + "{a=" * 100_000, "", id="tables"),
+        pytest.param("a = " + "9" * 100_000, "", id="number"),
     ],
 )
 def test_malformed_file(project, text, line):
-    """A malformed file is an error that names file and line."""
+    """A malformed file is an error that names file and line, even a file that exhausts the parser."""
     file = write(project, text)
     message = refusal(project)
     assert f"{file} is not valid TOML" in message
     assert line in message
+
+
+def test_unreadable_file(project):
+    """A file that was named but cannot be read is an error that names it and says why; a link to it is read."""
+    (project / "link.toml").symlink_to(project / "file.toml")
+    contents = {"No such file": None, "larger than 1 MiB": b"#" * (1 << 20) + b"#", "not UTF-8 text": b"\xff"}
+    for reason, content in contents.items():
+        if content is not None:
+            (project / "file.toml").write_bytes(content)
+        with pytest.raises(ConfigurationError, match=f"Cannot read {project}/link.toml: .*{reason}"):
+            Settings.load(project / "link.toml")
+    (project / "file.toml").write_text(TOML)
+    assert Settings.load(project / "link.toml").header_prefix == "ACME"
 
 
 @pytest.mark.parametrize(
@@ -146,6 +162,8 @@ def test_missing_address(project):
         load(project).address("auth_sandbox")
     assert caught.value.about == "auth_sandbox"
     message = str(caught.value)
+    with pytest.raises(ConfigurationError, match="Did you mean auth_sandbox"):
+        load(project).address("auth_sanbox")
     assert "auth_sandbox is not set" in message
     assert 'auth_sandbox = "https://..." under [addresses]' in message
     assert "TOOLKIT_AUTH_SANDBOX_URL, which is not read from .env" in message
@@ -180,6 +198,18 @@ def test_cassettes_outside_the_project(project, home, cassettes):
     assert "TOOLKIT_CASSETTES" in message
     assert load(project, {"TOOLKIT_CASSETTES": str(home)}).cassettes_folder == home
     assert Settings(cassettes=home / "elsewhere", project=project).cassettes_folder == home / "elsewhere"
+    (home / "elsewhere" / ".env").write_text("TOOLKIT_CASSETTES=x\n")  # an editor may have exported it
+    assert "/.env is outside" in refusal(project, {"TOOLKIT_CASSETTES": str(home)})
+
+
+def test_settings_in_code(project, monkeypatch):
+    """None stands for the settings of the project, and arguments of other types are refused."""
+    write(project, TOML)
+    monkeypatch.chdir(project)
+    assert repr(as_settings(None)) == "<Settings trading_live, auth_sandbox; headers ACME-*; cassettes in recordings>"
+    for call, argument in ((lambda: as_settings({}), "settings"), (lambda: Settings(project="here"), "project")):
+        with pytest.raises(ConfigurationError, match=f"{argument} must be"):
+            call()
 
 
 def test_verify(project):
@@ -206,17 +236,47 @@ def test_verify_in_a_file(project, value):
 @pytest.mark.parametrize("value", ["0", "false", "Off", "no", "none", "1"])
 def test_verify_is_not_turned_off(project, value):
     """No variable turns verification off, nor does code that makes settings."""
-    assert "cannot change whether" in refusal(project, {"TOOLKIT_VERIFY": value})
+    assert "cannot turn off" in refusal(project, {"TOOLKIT_VERIFY": value})
     for wrong in (False, True, value, 3):
         with pytest.raises(ConfigurationError, match="verify"):
             Settings(verify=wrong)
 
 
-DEEP = 100_000
+AUTHORITIES = {"SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE"}
+PROXIES = {"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "SSLKEYLOGFILE"}
+REMOTE, LOCAL = "https://a.example", "http://127.0.0.1:8000"
 
 
-@pytest.mark.parametrize("text", ["[" * DEEP, "{a=" * DEEP, "9" * DEEP], ids=["lists", "tables", "number"])
-def test_hostile_file(tmp_path, text):
-    """A file that exhausts the parser is refused."""
-    with pytest.raises(ConfigurationError, match="is not valid TOML"):
-        Settings.load(write(tmp_path, f"a = {text}"))
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE", "HTTPS_PROXY", "https_proxy"])
+@pytest.mark.parametrize(
+    ("verify", "needs_proxy", "address", "used"),
+    [
+        (True, True, REMOTE, AUTHORITIES | PROXIES),
+        ("system", False, REMOTE, AUTHORITIES),
+        ("ca.pem", True, REMOTE, PROXIES),
+        (True, True, LOCAL, AUTHORITIES),
+    ],
+)
+def test_trust(project, monkeypatch, name, verify, needs_proxy, address, used):
+    """The user's variables choose certificates, proxies and key logs; a project's .env that would is refused."""
+    monkeypatch.setenv(name, "x")
+    settings = Settings({"auth": address}, project=project)
+    assert check_trust(verify, settings, needs_proxy=needs_proxy) == verify
+    (project / ".env").write_text(f"{name}=x\n")
+    refused = pytest.raises(UnsafeAddress, match=f"~/project/.env sets {name.upper()}")
+    with refused if name.upper() in used else contextlib.nullcontext():
+        assert check_trust(verify, settings, needs_proxy=needs_proxy) == verify
+
+
+def test_trust_in_settings(project, monkeypatch):
+    """What TOOLKIT_VERIFY names is trusted in place of the rest, if no .env around sets it and code names no other."""
+    for name in ("TOOLKIT_VERIFY", "SSL_CERT_FILE"):
+        monkeypatch.setenv(name, "ca.pem")
+    settings = load(project, {"TOOLKIT_VERIFY": "ca.pem"})
+    (project / ".env").write_text("SSL_CERT_FILE=x\n")
+    assert check_trust(True, settings, needs_proxy=False) == str(project / "ca.pem")
+    (project / "beside").mkdir()
+    (project / "beside" / ".env").write_text("TOOLKIT_VERIFY=x\n")
+    assert check_trust("my.pem", settings, needs_proxy=False) == "my.pem"
+    with pytest.raises(UnsafeAddress, match="TOOLKIT_VERIFY"):
+        check_trust(True, settings, needs_proxy=False)

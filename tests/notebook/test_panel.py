@@ -77,6 +77,9 @@ def test_a_panel_without_a_recording_waits_to_be_connected(open_panel, shell, re
     with pytest.raises(ConfigurationError) as caught:
         user.panel.session  # noqa: B018
     assert (caught.value.what, caught.value.next_step) == ("The panel is not connected.", PRESS)
+    with pytest.raises(ConfigurationError, match="not connected: The address trading_paper is not set") as caught:
+        open_panel("paper", settings=Settings()).panel.session  # noqa: B018
+    assert "Press" not in caught.value.next_step  # the button is disabled
     assert user.status == "Not connected."
     assert repr(user.panel) == "<Panel: paper, not connected>"
 
@@ -160,7 +163,8 @@ def test_tested_credentials_can_be_saved(open_panel, service, monkeypatch):
     assert user.is_shown("_save")
     user.form.save_name.value = "desk"
     user.form._save.click()
-    assert user.status.startswith("Saved as desk")
+    user.send(user.panel._view, {"type": "hello"})  # the pointer or the focus comes to the panel
+    assert "Saved as desk" in user.status
     assert not user.is_shown("_save")
     assert any(label.startswith("desk · ") for label in user.options("credentials"))
     again = open_panel("paper", "desk")
@@ -171,6 +175,8 @@ def test_tested_credentials_can_be_saved(open_panel, service, monkeypatch):
     again.connect(*typed(service.credentials["paper"])[1:])
     again.form._save.click()
     assert "saved already" in again.words
+    again.choose("credentials", "new key pair")
+    assert not again.is_shown("_save")  # it would not save what is typed now
     monkeypatch.setenv("VOILA_BASE_URL", "/")
     visitor = open_panel("paper")
     visitor.connect(*typed(service.credentials["paper"])[1:])
@@ -192,7 +198,7 @@ def test_a_failed_connection_keeps_the_session(open_panel, service, tour, monkey
             answer(monkeypatch, secrets.token_hex(10), secrets.token_hex(20))
         else:
             user.press()
-        assert user.status == "The choices above could not be connected. The session below is the earlier session."
+        assert user.status == "Could not connect with the choices above. The session below is the earlier session."
         assert (user.panel.session, user.panel._view.tone, user.summary) == (session, "bad", summary)
         with pytest.raises(ConfigurationError, match="could not connect: ") as caught:
             user.panel.connect()

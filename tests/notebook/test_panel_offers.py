@@ -132,6 +132,7 @@ def test_practice_services_come_and_go(open_panel, unset):
     assert user.status == "The practice service has stopped, so the session cannot send anything."
     ended = open_panel("live", settings=service.settings)
     assert "The practice service at these addresses has ended." in ended.words
+    assert "real account" not in ended.words
     assert ended.form.fields == ()
     with practice() as first, practice() as second:
         user.panel._after_cell(None)

@@ -133,7 +133,7 @@ def test_the_status_says_when_another_choice_is_not_connected_yet(open_panel, se
     user.press()
     connected = user.status
     user.choose("environment", "live")
-    assert user.status.startswith("The choices above are not connected yet")
+    assert user.status.startswith("The choices above are not in use yet")
     assert user.panel._view.tone == "idle"
     assert user.panel.session.environment == user.panel._view.facts["environment"] == "paper"
     user.choose("environment", "paper")

@@ -265,8 +265,8 @@ def test_command(project, published, tmp_path):
         ((folder / "nowhere.ipynb", "-o", tmp_path / "a"), "nowhere.ipynb does not exist"),
         ((folder / "toolkit.toml", "-o", tmp_path / "a"), "not a notebook"),
         ((notebook, "-o", tmp_path / "a.ipynb"), "not a .ipynb file"),
-        ((notebook, "-o", folder, "--replace"), "has the notebook itself in it"),
-        ((notebook, "-o", published.path.parent / "project/cassettes", "--replace"), "not an earlier publication"),
+        ((notebook, "-o", folder, "--replace"), "contains the notebook itself"),
+        ((notebook, "-o", published.path.parent / "project/cassettes", "--replace"), "than an earlier publication"),
         ((notebook, "-o", tmp_path / "a", "--no-code"), "Only a page can leave out code"),
         ((notebook, "-o", tmp_path / "a", "-p", "kind"), "not a parameter"),
         ((write_notebook(tmp_path / "alone.ipynb", "1"), "-o", tmp_path / "a"), "not in a project"),
@@ -276,7 +276,7 @@ def test_command(project, published, tmp_path):
         assert message in str(error)
     (published.path / "mine.csv").touch()
     error = invoke(notebook, "-o", published.path, "--replace").exception
-    assert "is not an earlier publication and nothing else" in str(error)
+    assert "contains more than an earlier publication" in str(error)
     (published.path / "mine.csv").unlink()
     result = invoke(notebook, "-o", published.path, "--replace")
     assert result.exit_code == 0, result.exception

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import SecretLeak
 from toolkit.scrubbing.compression import decompress_body
+from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
 
 def raw_deflate(data):
@@ -78,6 +80,8 @@ def test_broken_bodies(coding, body):
         decompress_body([("Content-Encoding", coding)], body)
     assert "Accept-Encoding: identity" in caught.value.next_step
     assert "The call was made" in caught.value.next_step
+    request = RecordedRequest("POST", "https://h.example/a", (("Content-Encoding", coding),), body)
+    assert Scrubber(KnownSecrets()).lookup_request(request) == request
 
 
 @pytest.mark.parametrize("coding", ["utf-8", "aws-chunked", "none", "secret-sauce", "compress"])

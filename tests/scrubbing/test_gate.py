@@ -157,7 +157,7 @@ def test_other_data(codes, kind, seed):
     if kind == "words":
         others = [other for other in others if "development" not in other]
     data = encoded("another" + text_of(rng, LETTERS, 20), codes, rng)
-    assert "would hold a secret" not in refused(data, known_with(*others))
+    assert "would contain a secret" not in refused(data, known_with(*others))
 
 
 def test_words_in_prose():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
 from toolkit.core.secret import REGISTER, Secret
@@ -27,6 +29,45 @@ def test_short_secrets():
         short = KnownSecrets([("PASSWORD", Secret("pw1"))])
     assert "pw1" not in str(caught[0].message)
     assert short.scrub(b'{"name": "pw1"}') == b'{"name": "pw1"}'
+    assert len(known("<PASSWORD>", "")) == 0  # neither is a secret
+
+
+def test_what_messages_name():
+    """The latest values that messages named are replaced as text, not in codes, and they refuse no recording."""
+    one, texts = known(), [f"value-{number}-of-a-message" for number in range(97)]
+    for number, text in enumerate(texts, start=1):
+        one.note([("API_KEY", Secret(text)), ("API_KEY", Secret("<ACCESS_TOKEN>"))])
+        assert number != 60 or one.scrub_text(texts[0]) == "<API_KEY>"
+    assert one.scrub_text(f"{texts[0]} {texts[-1]} <ACCESS_TOKEN>") == f"{texts[0]} <API_KEY-97> <ACCESS_TOKEN>"
+    coded = base64.b64encode(texts[-1].encode())
+    assert one.scrub(coded) == coded
+    assert one.find(texts[-1].encode()) is None
+
+
+def test_a_large_file_is_searched_in_pieces(monkeypatch):
+    """A file is cut between its interactions, so that searching it needs little memory, and nothing is left out."""
+    monkeypatch.setattr("toolkit.scrubbing.known._PIECE", 40)
+    items, pieces = [b"\n- request: number %d" % number for number in range(9)], []
+
+    class Noting(KnownSecrets):
+        def find(self, data, budget=None):
+            pieces.append(data)
+            return super().find(data, budget)
+
+    one = Noting([("ACCESS_TOKEN", Secret(TOKEN))])
+    assert not one.is_in(b"".join(items))
+    assert b"".join(pieces) == b"".join(items)
+    assert max(map(len, pieces)) < 70
+    assert all(one.is_in(b"".join([*items[:at], TOKEN.encode(), *items[at:]])) for at in range(9))
+
+
+@pytest.mark.parametrize(
+    ("written", "scrubbed"),
+    [(r'"a\nobody-knows-it"', '"a<ACCESS_TOKEN>"'), (r'"\\nobody-knows-it"', r'"\\<ACCESS_TOKEN>"')],
+)
+def test_a_backslash_before_a_secret(written, scrubbed):
+    """A backslash goes with the first character of a secret if it escapes that, so that JSON stays JSON."""
+    assert known("nobody-knows-it").scrub_text(written) == scrubbed
 
 
 def test_what_another_recording_learned():

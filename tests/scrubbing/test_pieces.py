@@ -110,6 +110,8 @@ def test_any_piece_at_any_place(secret, before, after, data):
     # In a secret that repeats itself, a piece may match as two, with a rest between them that is too short.
     assume(len({secret[at : at + 4] for at in range(len(secret) - 3)}) == len(secret) - 3)
     assert pieces.replace_in(f"{before}{piece}{after}") == f"{before}{MARK}{after}"
+    cut = [pieces.unfinished(f"{before}{text}") for text in (piece[:8], piece[:3], secret)]
+    assert cut == [8, 0, 0]  # of a text that may go on
 
 
 @pytest.mark.parametrize("kind", ["EC", "RSA"])

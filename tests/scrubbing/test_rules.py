@@ -36,16 +36,20 @@ def scrubbed(interaction, body=b"", content_type="application/json", **rules):
     ("content_type", "body", "expected"),
     [
         ("application/json", b'{ "pin":1234, "other": 1234 }', b'{ "pin":"<PIN>", "other": 1234 }'),
-        ("application/json; charset=utf-8", b'[{"a": {"P-I-N": "x\\ny"}}]', b'[{"a": {"P-I-N": "<PIN>"}}]'),
-        ("application/problem+json", b'{"pin": [1, {"a": true}, null]}', b'{"pin": ["<PIN>", {"a": "<PIN-2>"}, null]}'),
+        ("application/json; charset=utf-8", b'[{"a": {"P-I-N": "x\n\\ny"}}]', b'[{"a": {"P-I-N": "<PIN>"}}]'),
+        (
+            "application/problem+json",
+            b'{"pin": [{}, 1, {"a": true}, null]}',
+            b'{"pin": [{}, "<PIN>", {"a": "<PIN-2>"}, null]}',
+        ),
         ("application/json", b'{"a": "{\\"pin\\": 7}"}', b'{"a": "{\\"pin\\": \\"<PIN>\\"}"}'),
         ("application/x-ndjson", b'{"pin": 1}\n{"pin": 2}\n', b'{"pin": "<PIN>"}\n{"pin": "<PIN-2>"}\n'),
         ("text/event-stream", b'event: x\ndata: {"pin": 1}\n\n', b'event: x\ndata: {"pin": "<PIN>"}\n\n'),
         ("application/x-www-form-urlencoded", b"a=1&PIN=1%202&b=", b"a=1&PIN=%3CPIN%3E&b="),
         (
             "application/xml",
-            b'<a pin="1"><x:pin>2</x:pin></a>',
-            b'<a pin="&lt;PIN&gt;"><x:pin>&lt;PIN-2&gt;</x:pin></a>',
+            b'<a pin="1"><x:pin>2</x:pin><b>3</b><pin> </pin></a>',
+            b'<a pin="&lt;PIN&gt;"><x:pin>&lt;PIN-2&gt;</x:pin><b>3</b><pin> </pin></a>',
         ),
         (
             "multipart/form-data; boundary=b",
@@ -53,6 +57,7 @@ def scrubbed(interaction, body=b"", content_type="application/json", **rules):
             b"--b\r\nContent-Disposition: form-data; name=pin\r\n\r\n<PIN>\r\n--b--\r\n",
         ),
         ("application/json", b'{"pin": "<PIN-3>"}', b'{"pin": "<PIN-3>"}'),
+        ("application/json", b'{"pin": "of-ada-1", "a": "(of-ada-1)"}', b'{"pin": "<PIN>", "a": "(<PIN>)"}'),
         ("application/json", b'{"pins": 1, "x": "pin"', b'{"pins": 1, "x": "pin"'),
         ("application/octet-stream", b'\0\xff{"pin": 1}', b'\0\xff{"pin": 1}'),
     ],
@@ -92,6 +97,14 @@ def test_json_paths(interaction, path, changed):
 def test_patterns(interaction, pattern, expected):
     """A match of a pattern, or its group, becomes a placeholder."""
     assert scrubbed(interaction, b"iban DE1234, DE12, DE5678", "text/plain", patterns=pattern) == expected
+
+
+def test_patterns_in_urls(interaction):
+    """A match in a URL is replaced as clients write it there, also if it is percent-encoded."""
+    called = interaction("/DE1234/a?iban=%44E1234-5678", b"DE1234-5678")
+    recorded = as_recorded(scrubber(patterns=r"DE\d{4}(?:-\d{4})?"), called)
+    assert recorded.request.uri.endswith("/%3CMATCH-2%3E/a?iban=%3CMATCH%3E")
+    assert recorded.response.body == b"<MATCH>"
 
 
 @pytest.mark.parametrize(
@@ -201,14 +214,18 @@ def test_stand_ins_in_later_requests(tmp_path, monkeypatch, rules):
 
 def test_short_values(interaction):
     """A short value is replaced where it is named and as a whole part of a URL, not wherever its text occurs."""
-    one = scrubber(pseudonyms="id")
-    result = as_recorded(
-        one, interaction("/accounts/A12/x?account=A12&b=A123", b'{"id": "A12", "t": "A12 and A12", "n": null}')
-    )
-    made = json.loads(result.response.body)["id"]
-    assert json.loads(result.response.body) == {"id": made, "t": "A12 and A12", "n": None}
+    one = scrubber(pseudonyms=["id", "pin"])
+    body = b'{"id": "A12", "pin": "A12", "t": "A12 and A12", "n": {"id": "A1", "pin": "<PIN>"}}'
+    result = as_recorded(one, interaction("/accounts/A12/A1?account=A12&b=A123", body))
+    shown = json.loads(result.response.body)
+    made, other = shown["id"], shown["n"]["id"]
+    assert shown == {"id": made, "pin": made, "t": "A12 and A12", "n": {"id": other, "pin": "<PIN>"}}
     assert made != "A12"
-    assert result.request.uri.endswith(f"/accounts/{made}/x?account={made}&b=A123")
+    assert result.request.uri.endswith(f"/accounts/{made}/A1?account={made}&b=A123")
+    assert (one.stand_ins_in(result.response), one.stand_ins_in(result.request)) == ({made, other}, set())
+    assert one.values_behind([made], ["A12", "B34"]) == {"A12": made}
+    assert (Secret("A12"), made) in one.replaced()
+    assert one.exchange(*result[:2], replaced=["id", "pin"]) == result[:2]
 
 
 def test_a_key_is_made(tmp_path, monkeypatch, interaction):

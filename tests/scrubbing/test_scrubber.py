@@ -37,7 +37,11 @@ def scrubber(*texts, **changes):
 def test_placeholders_in_urls(interaction):
     """A placeholder in a URL is percent-encoded as clients do, so that links in a replay lead to recordings."""
     headers = (("Location", f"/a?t={TOKEN}"), ("Link", f"<https://h.example/?t={TOKEN}>; rel=next"), ("X-A", TOKEN))
-    scrubbed = as_recorded(scrubber(TOKEN), interaction(f"/{TOKEN}?t={TOKEN}", response={"headers": headers}))
+    response = {"headers": headers, "reason": TOKEN}
+    called = interaction(f"/{TOKEN}?t={TOKEN}", response=response)
+    with_user = called.request._replace(uri=called.request.uri.replace("//", "//me:a-fake-password@"))
+    scrubbed = as_recorded(scrubber(TOKEN), called._replace(request=with_user))
+    assert scrubbed.response.reason == "<ACCESS_TOKEN>"
     assert scrubbed.request.uri == f"{BROKER}/%3CACCESS_TOKEN%3E?t=%3CACCESS_TOKEN%3E"
     assert [value for _, value in scrubbed.response.headers] == [
         "/a?t=%3CACCESS_TOKEN%3E",
@@ -125,6 +129,7 @@ def test_header_prefix(interaction):
             ("acme-api-secret-key", "a-fake-key"),
             ("Acme-Version", "2"),
             ("Acmes", "1"),
+            ("Host", "api.example.com"),
         )
     }
     scrubbed = as_recorded(scrubber(header_prefix="ACME"), interaction(request=request)).request
@@ -133,6 +138,7 @@ def test_header_prefix(interaction):
         ("SVC-api-secret-key", "<API_SECRET_KEY>"),
         ("SVC-Version", "2"),
         ("Acmes", "1"),
+        ("Host", "broker.svc.invalid"),
     )
 
 
@@ -163,7 +169,7 @@ def test_lookup_equals_recording(interactions, data):
         (b"[-40112233,\n 7401122339 ]", b'["<PASSWORD>",\n "<PASSWORD>" ]'),
         (b'\xef\xbb\xbf{"a":40112233}', b'\xef\xbb\xbf{"a":"<PASSWORD>"}'),
         (b'{"a": "[40112233, 2]"}', b'{"a": "[<PASSWORD>, 2]"}'),
-        (b"a,40112233\nb,1\n", b"a,<PASSWORD>\nb,1\n"),
+        (b"a,40112233,c\nb,1\n", b"a,<PASSWORD>,c\nb,1\n"),
     ],
     ids="fields items BOM text CSV".split(),
 )

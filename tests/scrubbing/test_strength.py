@@ -1,13 +1,18 @@
-"""Random values are told from what people write."""
+"""Random values are told from what people write, and count by the names beside them."""
 
 from __future__ import annotations
 
+import json
 import random
 import string
+from pathlib import Path
 
 import pytest
 
 from toolkit.scrubbing.strength import Strength, grade
+from toolkit.scrubbing.vocabulary import MessageKind, Place, decision_on
+
+DATA = Path(__file__).with_name("data")
 
 LETTERS = string.ascii_letters + string.digits
 ALPHABETS = {
@@ -30,6 +35,30 @@ def random_texts(alphabet, length, count=500):
 @pytest.mark.parametrize("length", [20, 24, 32, 43, 64, 120, 5_000])
 @pytest.mark.parametrize("alphabet", ALPHABETS.values(), ids=ALPHABETS)
 def test_random_texts(alphabet, length):
-    """Random texts of 20 characters or more are strong, or look like digests; at most 4 in 100 are missed."""
+    """Random texts of 20 characters or more are strong, or look like digests; at most 2 in 100 are missed."""
     weak = [text for text in random_texts(alphabet, length) if grade(text) is Strength.WEAK]
-    assert len(weak) <= (20 if length < 24 else 10 if length < 30 else 5)
+    assert len(weak) <= (10 if length < 24 else 2)
+
+
+def test_grades():
+    """Secrets, what looks like them, and what people and programs write are told apart."""
+    grades = json.loads((DATA / "grades.json").read_text("utf-8"))
+    for strength, texts in grades.items():
+        assert [text for text in texts if grade(text).value != strength] == []
+
+
+@pytest.mark.parametrize("row", json.loads((DATA / "decisions.json").read_text("utf-8")), ids=":".join)
+def test_decisions(row):
+    """A value beside a name is replaced everywhere, in its place, in its place though it is weak, or not at all."""
+    message, place, name, value, expected = row
+    decision = decision_on(name, value, Place(place), MessageKind(message))
+    words = (
+        ""
+        if decision is None
+        else "everywhere"
+        if decision.is_everywhere
+        else "weak"
+        if decision.is_weak
+        else "in place"
+    )
+    assert f"{decision.kind if decision else ''} {words}".strip() == expected

@@ -41,6 +41,7 @@ def test_what_grows_out_of_proportion():
     """Compressed data that grows out of all proportion is refused, whatever it holds."""
     with pytest.raises(SecretLeak, match="nothing was written"):
         known(CANARY).check(bomb(512), where="The recording of GET")
+    assert known(CANARY).is_in(bomb(512))
 
 
 def test_what_is_too_much(monkeypatch):
@@ -48,7 +49,7 @@ def test_what_is_too_much(monkeypatch):
     monkeypatch.setattr("toolkit.scrubbing.compression._ALLOWANCE", 1_000)
     monkeypatch.setattr("toolkit.scrubbing.compression._MULTIPLE", 0)
     data = gzip.compress(json.dumps([f"%3C{number}%3E" for number in range(10_000)]).encode())
-    with pytest.warns(UserWarning, match="too much to search all of it"):
+    with pytest.warns(UserWarning, match="too much .* to search all of it"):
         known(CANARY).check(data, where="The recording of GET")
     for hidden in (data + CANARY.encode(), gzip.compress(gzip.decompress(data) + CANARY.encode())):
         with pytest.raises(SecretLeak):

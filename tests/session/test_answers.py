@@ -101,8 +101,8 @@ def test_refusal_names_the_profile(open_session, service, settings, make_credent
         tk.save_credentials(make_credentials("paper"), "desk", settings=settings)
     command = "`toolkit credentials add desk --environment paper`"
     for name, where in (
-        ("fund", "The credentials are the profile fund in environment variables: correct them there."),
-        ("desk", f"The credentials are the saved profile desk; to save others in their place: {command}."),
+        ("fund", "The credentials come from the profile fund in environment variables: correct them there."),
+        ("desk", f"The credentials come from the saved profile desk; to replace them, run {command}."),
     ):
         with pytest.raises(tk.ServiceError) as caught:
             tk.Session("paper", name, settings=settings, transport=service).accounts()

@@ -48,7 +48,7 @@ def test_a_live_session_is_shown_as_of_its_last_call(open_session, make_credenti
         "real account",
         "mine · key pair · live account",
         "trading",
-        "key pair goes with every call",
+        "key pair is sent with every call",
         "Calls so far 1 ",
     ):
         assert words in page

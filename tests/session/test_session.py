@@ -466,7 +466,7 @@ def test_replayed_outage(tmp_path):
     assert str(raw_replayed) == str(raw_live)
     assert live.next_step.startswith("Check the address and its port")
     assert replayed.next_step == raw_replayed.__notes__[0]
-    assert replayed.next_step == f'{advice}record anew with mode="all".'
+    assert replayed.next_step == f'{advice}record it with mode="all".'
     assert not hasattr(raw_live, "__notes__")
 
 

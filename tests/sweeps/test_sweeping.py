@@ -132,7 +132,7 @@ def test_a_sweep_of_other_answers_does_not_mix(session, settings, make_credentia
         "schema": {"schema": schema},
         "pages": {"pages": False},
     }.items():
-        with pytest.raises(tk.ConfigurationError, match="does not mix") as caught:
+        with pytest.raises(tk.ConfigurationError, match="differs from this one") as caught:
             tk.sweep(session.broker, KEYS, path_of, into=into, **options)
         assert caught.value.about == about
     other = tk.Session(credentials=make_credentials("broker-live"), settings=settings, transport=answering)
@@ -507,5 +507,5 @@ def test_other_names_beside_the_keys(session, answering, tmp_path):
     table = result.table(accounts)
     assert list(table.columns) == ["key", "account_number", "symbol"]
     assert table["account_number"].tolist() == ["01", "01", "02", "02"]
-    with pytest.raises(tk.ConfigurationError, match="No column of names= has all keys"):
+    with pytest.raises(tk.ConfigurationError, match="No column of names= contains each key"):
         result.table(accounts[:1])

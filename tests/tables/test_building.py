@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.tables import building
-from toolkit.tables.building import TableBuilder
+from toolkit.tables.building import TableBuilder, value_of
 from toolkit.tables.tabulation import tabulate
 
 KEYS = st.sampled_from(["id", "account_number", "cash", "key", "opened", "deep.cash"])
@@ -67,6 +67,7 @@ def same_outcome(*outcomes):
 @pytest.mark.filterwarnings("ignore")
 @given(PAGES, OPTIONS)
 @example([[{"id": None, "cash": 0}]], {"schema": pa.schema([("cash", pa.timestamp("us"))])})
+@example([[[1, 2], [3, 4], [5, 6]]], {})
 def test_pages_joined_are_the_table_of_all_records(pages, options):
     """Names, their order, types and values are those of one list of all records."""
     same(pages, **options)
@@ -92,23 +93,37 @@ def test_an_error_does_not_lead_to_the_body(content):
     assert "canary" not in repr([frame.f_locals for frame, _ in frames])
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'"\xff"',
-        b"[1",
-        b"{]",
-        b'[{"a": 1},]',
-        b"[{}",
-        b"[{}] x",
-        b"NaN",
-        b"[-Infinity]",
-    ],
-)
+@pytest.mark.parametrize("body", [b'"\xff"', b"[1", b"{]", b'[{"a": 1},]', b"[{}", b"[{}] x", b"NaN", b"[-Infinity]"])
 def test_malformed(body):
     """Malformed JSON always raises the same kind of error; NaN and infinities are malformed."""
-    with pytest.raises(TabulationError, match=r"not JSON|not a JSON number"):
+    with pytest.raises(TabulationError, match=r"not JSON|JSON does not have"):
         tabulate(body)
+
+
+PIECES = ["", "-", "0", "E999", "NaN", "\\ud800", "\ud800", "\n", "]"]
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16"]
+
+
+@given(st.lists(RECORDS, max_size=3), st.integers(0, 40), st.sampled_from(PIECES), st.sampled_from(ENCODINGS))
+@example([{"a": 1}], 7, "E999", "utf-8")
+def test_json_is_read_as_the_standard_library_reads_it(records, at, piece, encoding):
+    """Values and the places of errors are those of `json`, in each of its encodings, except that NaN is refused."""
+    text = json.dumps(records)
+    body = (text[:at] + piece + text[at:]).encode(encoding, "surrogatepass")
+    try:
+        expected = json.loads(body, parse_constant=int)
+    except ValueError as error:
+        place = f"line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else "NaN"
+        with pytest.raises(TabulationError, match=place):
+            tabulate(body)
+    else:
+        assert repr(value_of(body)) == repr(expected)
+
+
+@pytest.mark.parametrize("number", ["-0", "1E400", "0.10"])
+def test_numbers_as_text_keep_every_digit(number):
+    """With numbers as text, a number is what the service wrote, whatever its value."""
+    assert tabulate(f'[{{"a": {number}}}]', numbers="text")["a"][0] == number
 
 
 def test_a_long_list_is_not_in_memory_at_once():

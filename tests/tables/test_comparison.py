@@ -113,7 +113,7 @@ def test_index_as_key():
         (["x"], None, "No column looks like a key"),
         (["order_id", "trade_id"], None, "Several columns might be the key: 'order_id', 'trade_id'"),
         (["id"], "x", "Column 'x' is not in both tables"),
-        (["id", "left"], "left", "not named like a column of the result"),
+        (["id", "left"], "left", "with names that no column of the result has"),
         (["id", "id"], None, "left table has several columns of the same name"),
     ],
 )

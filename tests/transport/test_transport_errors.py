@@ -52,7 +52,7 @@ def test_why_there_is_no_connection(free_port, server, monkeypatch, is_async):
     """A port without a listener, an unknown host and a port without TLS are different, also behind a proxy."""
     error = failure_at(f"http://127.0.0.1:{free_port}", is_async=is_async)
     assert error.what == f"The service at http://127.0.0.1:{free_port} cannot be reached: nothing listens there."
-    assert "it may have ended" in error.next_step
+    assert "it may have stopped" in error.next_step
     error = failure_at(server.url.replace("http:", "https:"), is_async=is_async)
     assert error.what.endswith(" cannot be reached: what answers there does not speak TLS.")
     assert not error.is_passing

@@ -21,7 +21,7 @@ def test_no_notebooks(tmp_path):
     """What is no notebook is named."""
     (tmp_path / "a.py").touch()
     (tmp_path / "empty").mkdir()
-    for path, words in (("a.py", "is not a notebook"), ("empty", "has no notebooks"), ("none", "is missing")):
+    for path, words in (("a.py", "is not a notebook"), ("empty", "contains no notebooks"), ("none", "is missing")):
         with pytest.raises(ConfigurationError, match=words):
             find_notebooks([tmp_path / path])
 

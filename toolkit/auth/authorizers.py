@@ -1,7 +1,7 @@
 """The two flows of section 5 of the service document, which add credentials to requests.
 
-A grant's headers go on a copy of the request. The request that the client keeps and the cassette records stays as the
-caller made it, without credentials. A token request goes out on its own, through `exchange`.
+A grant's headers are set on a copy of the request. The request that the client keeps and the cassette records stays as
+the caller made it, without credentials. A token request is sent separately, through `exchange`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Grant:
 
 
 def authorized(request: httpx.Request, grant: Grant) -> httpx.Request:
-    """Return a copy of a request with the headers of a grant; stream and timeouts are the request's own."""
+    """Return a copy of a request with the headers of a grant; stream and timeouts are those of the request."""
     extensions = dict(request.extensions)
     if trace := extensions.get("trace"):
-        # httpcore's events hold requests, whose headers hold credentials. For async clients httpcore awaits the result.
+        # httpcore's events have requests with credentials. For async clients httpcore awaits the result.
         extensions["trace"] = lambda event, info: trace(
             event, {name: value for name, value in info.items() if name not in _SHOW_CREDENTIALS}
         )
@@ -72,11 +72,11 @@ class TokenRequest(NamedTuple):
 
     request: httpx.Request
     recorded_form: bytes
-    secrets: tuple[tuple[str, Secret], ...] = ()  # in this request, with the names of their placeholders
+    secrets: tuple[tuple[str, Secret], ...] = ()  # of this request, with the names of their placeholders
     tries: int = 1  # requests that were sent for this token, this one included
 
 
-# Sends a token request below the cassette, which records it beside the calls.
+# Sends a token request below the cassette, which records it along with the calls.
 Exchange = Callable[[TokenRequest], Flow[Token]]
 
 
@@ -91,7 +91,7 @@ class KeyPairAuthorizer:
         return self.grant
 
     def obtain(self) -> Flow[Grant]:
-        raise AssertionError("a key pair is always in hand")
+        raise AssertionError("a key pair never needs a request")
 
     def note_answer(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:  # noqa: ARG002
         return False
@@ -119,7 +119,7 @@ class BearerAuthorizer:
 
     @property
     def grant(self) -> Grant | None:
-        """The usable grant, or None."""
+        """The current grant if it is usable, or None."""
         return self.grant_at(self._clock.now(), self._clock.monotonic())
 
     def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
@@ -130,11 +130,11 @@ class BearerAuthorizer:
         return grant if grant is not None and grant.token is token else self._granted(token)
 
     def obtain(self) -> Flow[Grant]:
-        """Return the grant in hand if it is usable, otherwise a new grant."""
+        """Return the current grant if it is usable, otherwise a new one."""
         return self._granted((yield from self._source.obtain(self._clock, self._fetch)))
 
     def note_answer(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
-        """Take note of the status that a request was answered with; return True if a new grant is worth a try."""
+        """Note the status of the response to a request; return True if it is worth trying a new grant."""
         if grant.token is None:
             return False
         if status != httpx.codes.UNAUTHORIZED:
@@ -159,7 +159,7 @@ class TokenAuthorizer(BearerAuthorizer):
     """The client credentials flow (section 5.1): tokens come from the token endpoint.
 
     `exchange` sends token requests, and `new_jti` returns a new identifier for an assertion. A `timeout` of None means
-    30 seconds; its longest part limits the time in which tries begin.
+    30 seconds; its longest part limits the time within which tries begin.
     """
 
     _credentials: Client
@@ -184,7 +184,7 @@ class TokenAuthorizer(BearerAuthorizer):
         self._exchange = exchange
         self._new_jti = new_jti
         self._retry = retry
-        # A request that no client builds has no timeout unless it is given one.
+        # A request that is not built by a client has no timeout unless one is set.
         timeout = httpx.Timeout(TOKEN_REQUEST_TIMEOUT, pool=None) if timeout is None else httpx.Timeout(timeout)
         self._timeout = timeout.as_dict()
         parts = (timeout.connect, timeout.read, timeout.write)

@@ -2,12 +2,12 @@
 
 Section 1, rule 5 of the service document: credentials of one account or environment are not accepted by another.
 
-Constructors check every text with the functions at the end, because httpx would quote malformed text in its error. They
+Constructors check every text with the functions at the end, because httpx would quote invalid text in its error. They
 return the value to keep, or raise a ConfigurationError about the argument, which does not quote it. Call them below a
-`frameless` function, because their frames hold the value.
+`frameless` function, because their frames contain the value.
 
-Secrets are asked for unseen. The notebook file and IPython's history keep the source of a cell, and JupyterLab keeps in
-the notebook what is typed at `input()`. The toolkit cannot remove it there, so a warning says that the user has to.
+Secrets are typed without being shown. The notebook file and IPython's history keep the source of a cell, and JupyterLab
+keeps in the notebook what is typed at `input()`. The toolkit cannot remove it there, so it warns the user to do so.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from toolkit.core.ledger import Clock
 
 _USE_VARIABLES: Final = "Set environment variables instead."
-_IN_SOURCE: Final = "This cell contains the {}, and so do the notebook file and the history. Remove it, clear both,"
-_AT_INPUT: Final = "The {} was typed at input(), and JupyterLab saves what is typed there. Clear that output,"
+_IN_SOURCE: Final = "This cell contains the {}, and so do the notebook file and the history. Remove it, clear both, and"
+_AT_INPUT: Final = "The {} was typed at input(), and JupyterLab saves what is typed there. Clear that output, and"
 _inputs: Final[deque[Secret]] = deque(maxlen=50)
 _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
@@ -47,10 +47,10 @@ class Field(NamedTuple):
     argument: str = ""  # the argument and attribute that it is for, if their name is another
     is_required: bool = False
     is_secret: bool = False  # a second field, `<name>_file`, may name a file with the value
-    identifies: bool = False  # credentials that differ in it are others, besides the secret itself
+    identifies: bool = False  # credentials that differ in it, or in the secret, are different
     placeholder: str = ""  # what recordings call the secret
-    read: Callable[[Secret], Any] = Secret.reveal  # makes the argument of its text
-    write: Callable[[Any], Any] = lambda value: value  # the text of the attribute; None leaves it out
+    read: Callable[[Secret], Any] = Secret.reveal  # makes the argument from its text
+    write: Callable[[Any], Any] = lambda value: value  # makes the text from the attribute; None leaves the field out
 
     def text_of(self, credentials: Credentials) -> Secret | None:
         """Return the text of this field for credentials, or None if it is left out."""
@@ -67,9 +67,9 @@ class Credentials:
         environment: the one environment they belong to.
         name: name of the profile; recordings tell callers apart by it.
         loaded_from: where they were loaded from, in words; "" if code made them.
-        binding: the destinations that they were saved for, by their names; None unless they are a saved profile.
+        binding: the destinations that they were saved for, by name; None unless they are a saved profile.
         holds_secret: False if the secret is kept outside this process, so that no key can be derived from it.
-        is_practice: True if a practice service made them up; no other service accepts them.
+        is_practice: True if a practice service made them; no other service accepts them.
     """
 
     kind: CredentialKind
@@ -86,14 +86,14 @@ class Credentials:
         rules = self.environment.rules
         if self.kind not in rules.credentials:
             uses = f"A {rules.holder} uses a {' or a '.join(sorted(rules.credentials))}."
-            what = f"The environment {self.environment} does not take a {self.kind}."
+            what = f"The environment {self.environment} does not accept a {self.kind}."
             raise CredentialsMismatch(what, uses, about="environment")
         self.name = as_profile_name(name)
         vars(self)["is_practice"] = False
         self.note_source("")
 
     def note_practice(self) -> None:
-        """Note that a practice service made these credentials up."""
+        """Note that a practice service made these credentials."""
         vars(self)["is_practice"] = True
 
     def note_source(self, loaded_from: str, binding: Mapping[str, str] | None = None) -> None:
@@ -103,15 +103,15 @@ class Credentials:
     def where_to_correct(self) -> str:
         """Return a sentence that names the profile of refused credentials and says where to correct it.
 
-        It is empty for credentials that code made, and names no file, because the output of a notebook is the same on
+        It is empty for credentials made in code, and does not name a file, so that a notebook's output is the same on
         every machine.
         """
         if not self.loaded_from:
             return ""
         if self.binding is None:
-            return f"The credentials are the profile {self.name} in {self.loaded_from}: correct them there."
+            return f"The credentials come from the profile {self.name} in {self.loaded_from}: correct them there."
         command = f"toolkit credentials add {shlex.quote(self.name)} --environment {self.environment}"
-        return f"The credentials are the saved profile {self.name}; to save others in their place: `{command}`."
+        return f"The credentials come from the saved profile {self.name}; to replace them, run `{command}`."
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} for {self.environment}>"
@@ -131,11 +131,11 @@ class Credentials:
         return tuple((each.placeholder, getattr(self, each.name)) for each in self.fields if each.placeholder)
 
     def proof(self) -> str:
-        """Return the secret that proves who calls, in one form, without the IDs and options that go with it."""
+        """Return the secret that proves who calls, in one form, without IDs and options."""
         return self.secrets()[-1][1].reveal()
 
     def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BearerAuthorizer | None:  # noqa: ARG002
-        """Return what gets the tokens of these credentials from somebody else, or None if they request their own."""
+        """Return an authorizer that borrows tokens for these credentials, or None if they request their own."""
         return None
 
     def fingerprint(self) -> str:
@@ -158,8 +158,8 @@ def as_text(value: object, about: str) -> str:
         raise wrong_type(about, "text", value, "Pass it as a string.")
     if not value or not value.isascii() or not value.isprintable() or value != value.strip():
         label = about.replace("_", " ").replace(" id", " ID")
-        flaw = "has a line break, a space at an end or a character outside printable ASCII" if value else "is empty"
-        raise ConfigurationError(f"The {label} {flaw}.", "Copy it again as the service issued it.", about=about)
+        flaw = "has a line break, a space at either end or a character outside printable ASCII" if value else "is empty"
+        raise ConfigurationError(f"The {label} {flaw}.", "Copy it again exactly as it was issued.", about=about)
     return value
 
 
@@ -177,19 +177,19 @@ def as_passphrase(value: object) -> Secret | None:
     """Return a passphrase as a Secret; None is accepted. It may contain any characters."""
     if value is None or (isinstance(value, str | Secret) and value):
         return None if value is None else Secret(value)
-    raise ConfigurationError("The passphrase is empty or not text.", "Leave it out, or pass it.", about="passphrase")
+    raise ConfigurationError("The passphrase is empty or not text.", "Leave it out, or pass text.", about="passphrase")
 
 
 def as_profile_name(value: object) -> str:
     """Check that a profile name is safe in file names and in recordings, and return it."""
     if isinstance(value, str) and _PROFILE_NAME.match(value):
         return value
-    what = "This is not a profile name, which has up to 64 letters, digits, dots, hyphens and underscores."
+    what = "This is not a profile name, which may have up to 64 letters, digits, dots, hyphens and underscores."
     raise ConfigurationError(what, 'Use a name such as "default", which begins with a letter or digit.', about="name")
 
 
 def can_ask() -> bool:
-    """Return True if somebody can answer: at a terminal, or in a notebook with a front end that takes input."""
+    """Return True if somebody can answer: at a terminal, or in a notebook whose front end accepts input."""
     kernel = getattr(shell(), "kernel", None)
     if kernel is not None:
         return bool(getattr(kernel, "_allow_stdin", False))
@@ -200,8 +200,8 @@ def can_ask() -> bool:
 def ask_secret(question: str, prompt: Callable[[str], str] | None = None, *, next_step: str = _USE_VARIABLES) -> Secret:
     """Ask a question and return the answer as a Secret.
 
-    `prompt` asks the question, such as `input` if the answer may be seen; by default it is typed unseen. `next_step` is
-    what an error advises instead.
+    `prompt` asks the question; pass `input` if the answer may be visible. By default, what is typed is not shown.
+    `next_step` is the advice in an error.
     """
     try:
         with warnings.catch_warnings():
@@ -210,7 +210,7 @@ def ask_secret(question: str, prompt: Callable[[str], str] | None = None, *, nex
     except EOFError:
         reason = "the input has ended"
     except getpass.GetPassWarning:
-        reason = "what you type would be seen"
+        reason = "what you type would be visible"
     raise ConfigurationError(f'"{question.strip(" :")}" was not answered: {reason}.', next_step, about="prompt")
 
 
@@ -221,7 +221,7 @@ def field_in_words(field: str) -> str:
 
 
 def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
-    """Warn if the source of the running IPython cell, or an answer to its `input()`, holds one of these secrets.
+    """Warn if the source of the running IPython cell, or an answer to its `input()`, contains one of these secrets.
 
     Outside IPython, which is not imported, this costs nothing. Nothing is raised, unless the user has turned warnings
     into errors.
@@ -235,8 +235,8 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
     for text, message in ((source, _IN_SOURCE), (answers, _AT_INPUT)):
         for kind in dict.fromkeys(kind for kind, secret in secrets if _holds(text, secret.reveal())):
             label = kind.removeprefix("API_").lower().replace("_", " ").replace(" id", " ID")
-            # Shown under the name of the cell and with a registry of its own: at the line in the cell, Python would
-            # print that line with the secret.
+            # Shown under the name of the cell, with an empty registry: for a line in the cell, Python would print that
+            # line with the secret.
             warnings.warn_explicit(
                 f"{message.format(label)} replace the key; type it with getpass.getpass() or save it with "
                 "`toolkit credentials add`.",
@@ -255,10 +255,10 @@ def remember_input(answer: object) -> None:
 
 
 def _holds(source: str, secret: str) -> bool:
-    r"""Return True if a source contains a secret as it is, escaped as in a literal, or by one of its lines.
+    r"""Return True if a source contains a secret: as it is, escaped as in a literal, or one of its lines.
 
-    A PEM may be written with line breaks, with `\n` or without either. So this searches for each of its lines, except
-    BEGIN and END, which are not secret.
+    A PEM text may be written with line breaks, with `\n` or without either. So this searches for each of its lines,
+    except BEGIN and END, which are not secret.
     """
     lines = [line.strip() for line in secret.splitlines()]
     parts = lines if len(lines) > 1 else (secret, repr(secret)[1:-1], json.dumps(secret)[1:-1])

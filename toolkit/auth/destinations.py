@@ -1,20 +1,20 @@
-"""Destinations: credentials are sent to those that they are bound to, and nowhere else.
+"""Destinations: credentials are sent only to the destinations that they are bound to.
 
-A destination is an address with its path prefix, or for a key pair the prefix of the headers that carry it. The
-`toolkit.toml` of a project names destinations, and a project may come from anybody.
+A destination is an address with its path prefix or, for a key pair, the prefix of its headers. The `toolkit.toml` of a
+project names destinations, and a project may come from anybody.
 
-- Saved profiles are bound when they are saved, and no later setting changes that.
+- Saved profiles are bound when they are saved, and no later setting changes the binding.
 - Credentials from variables and `.env` go to addresses that the user sets in code, or in the variables TOOLKIT_*_URL.
-  To an address that only a file of the project names they go after the user allowed it, as SSH asks about a new host.
-- A `.env` file belongs to its project: a clone brings one along, and editors export it into the process. So a variable
-  that a `.env` around the project sets counts as set by the project, whatever its value there.
-- Credentials that code holds go where the code says. If the same credentials are remembered, they are compared too.
-- Loopback needs no permission, because the practice service is there. It is compared for saved profiles, and where a
-  file names it for credentials that are remembered: any user of this machine may listen there. So is a header prefix.
+  If only a file of the project names an address, the user has to allow it first, as SSH asks about a new host.
+- A `.env` file belongs to its project: a clone may contain one, and editors export it into the process. So a variable
+  that a `.env` in or around the project sets counts as set by the project, whatever its value there.
+- Credentials made in code are sent where the code says. If the same credentials are remembered, they are checked too.
+- Loopback needs no permission, because the practice service is there. But any user of this machine may listen there, so
+  loopback is checked for saved profiles, and for remembered credentials if a file names it. So is a header prefix.
 
 What the user allowed is remembered in `destinations.json` in the configuration folder, by a fingerprint (HMAC) of the
 secret, made with the key in `destinations.key`, so that nobody can test guesses of a secret against the file; and by
-environment, which the terminal and the panel compare with before a secret is typed. A replay compares nothing.
+environment, which the terminal and the panel check before a secret is typed. A replay checks nothing.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from toolkit.local.settings import Settings
 
 HEADER_PREFIX: Final = "header_prefix"
-Uses = Mapping[str, Mapping[str, str]]  # texts by name, each with the place that named it, in words
+Uses = Mapping[str, Mapping[str, str]]  # texts by name, each with a description of the place that set it
 Table = dict[str, dict[str, dict[str, str]]]  # the same by fingerprint or environment
 _NAME: Final = "destinations"
 _VERSION: Final = 1
 _LARGEST_FILE: Final = 4 << 20  # bytes
-_MOST_ENTRIES: Final = 2000  # a few hundred bytes each; the ones that were not changed for longest are dropped
+_MOST_ENTRIES: Final = 2000  # a few hundred bytes each; the least recently changed are dropped
 _UNUSED: Final[Uses] = {}
 
 
 class Destination(NamedTuple):
-    """A part of where credentials go: an address with its path prefix, or the prefix of key headers."""
+    """A part of where credentials are sent: an address with its path prefix, or the prefix of key headers."""
 
     name: str
     text: str
@@ -68,7 +68,7 @@ class Destination(NamedTuple):
 
     @property
     def is_of_project(self) -> bool:
-        """True if a file of the project names it, and not the user."""
+        """True if a file of the project names it, not the user."""
         return isinstance(self.place, Path)
 
     @property
@@ -92,7 +92,7 @@ class Change(NamedTuple):
 
 
 def destinations_of(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
-    """Return where the settings send credentials: addresses that are set and, for a key pair, the header prefix."""
+    """Return where the settings send credentials: the addresses that are set and, for a key pair, the header prefix."""
     texts = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
     if kind is CredentialKind.KEY_PAIR and any(texts.values()):
         texts[HEADER_PREFIX] = settings.header_prefix
@@ -104,13 +104,13 @@ def destinations_of(environment: Environment, kind: CredentialKind, settings: Se
 
 
 def without_loopback(destinations: list[Destination]) -> list[Destination]:
-    """Return the destinations beyond this machine."""
+    """Return the destinations that are not on this machine."""
     remote = [destination for destination in destinations if not destination.is_loopback]
     return remote if any(destination.name != HEADER_PREFIX for destination in remote) else []
 
 
 def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
-    """Return the destinations that were not used before. The usual prefix is new only if another one was used."""
+    """Return the destinations that were not used before. The default prefix is new only if another one was used."""
     usual = {HEADER_PREFIX: {DEFAULT_HEADER_PREFIX: ""}}
     return [
         Change(destination, uses.get(destination.name, {}))
@@ -120,11 +120,11 @@ def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
 
 
 def check_destinations(credentials: Credentials, settings: Settings) -> None:
-    """Refuse credentials if the settings would send them where they may not go. Call before anything is sent.
+    """Refuse credentials if the settings would send them to a forbidden destination. Call this before anything is sent.
 
     Raises:
         UnsafeAddress: if the credentials are not bound to a destination of the settings, or its use was not allowed.
-        ConfigurationError: if the list of allowed destinations is malformed.
+        ConfigurationError: if the list of allowed destinations is invalid.
     """
     new = not_allowed(credentials, settings)
     if not new:
@@ -134,24 +134,24 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in new)}"
     if not any(change.earlier for change in new):
         added = " and ".join(f"the {each.label}, {each.text} ({each.place_in_words})" for each in to)
-        what = f"{who} have not been allowed to go to {added}."
+        what = f"{who} have not been allowed for {added}."
     next_step = (
         f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote it would receive "
         f"the credentials. If you trust it, run `toolkit credentials allow {shlex.quote(name)} --environment "
         f"{environment}` in that project"
     )
-    # The command reads the settings file, but neither code nor the variables of an editor, so it is told.
+    # The command reads the settings file, but not code or an editor's variables, so these are set in its environment.
     unread = [each for each in to if not (isinstance(each.place, Path) and each.place.name == SETTINGS_FILE)]
     variables = " ".join(f"{VARIABLES[each.name]}={each.text}" for each in unread)
     next_step += f", with {variables} in the environment." if unread else "."
     if credentials.binding is None:
         own = " and ".join(VARIABLES[each.name] for each in to)
-        next_step += f" What you set yourself, in code or in {own}, and no file of the project, needs no permission."
+        next_step += f" What you set yourself in code or in {own}, not in a file of the project, needs no permission."
     raise UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=to[0].name)
 
 
 def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
-    """Return the destinations of the settings that credentials may not go to, each with those that they may."""
+    """Return the destinations in the settings that credentials may not be sent to, each with the allowed ones."""
     destinations = destinations_of(credentials.environment, credentials.kind, settings)
     if credentials.binding is not None:
         new = [to for to in destinations if credentials.binding.get(to.name) != to.text]
@@ -166,7 +166,7 @@ def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
 
 
 def new_in_environment(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Change]:
-    """Return the destinations that a file of the project names, and no credentials of the environment may go to.
+    """Return the destinations that a file of the project names and that are not allowed for the environment.
 
     The terminal and the panel show them before a secret is typed.
     """
@@ -176,26 +176,26 @@ def new_in_environment(environment: Environment, kind: CredentialKind, settings:
 
 
 def note_destinations(environment: Environment, destinations: list[Destination]) -> None:
-    """Remember that the user lets credentials of an environment go there, where that is possible."""
+    """Remember that the user allows these destinations for credentials of an environment, if that is possible."""
     if remote := without_loopback(destinations):
         with suppress(ConfigurationError):
             allow_destinations(environment, remote)
 
 
 def uses_of(credentials: Credentials) -> Uses:
-    """Return where credentials may go: what they are bound to, and what was allowed."""
+    """Return where credentials may be sent: what they are bound to, and what was allowed."""
     remembered = _remembered(credentials) or _UNUSED
     bound = {name: {text: "as saved"} for name, text in (credentials.binding or {}).items()}
     return {name: {**bound.get(name, {}), **remembered.get(name, {})} for name in {**bound, **remembered}}
 
 
 def memory_file() -> Path:
-    """Return the file of what the user allowed; it need not exist."""
+    """Return the file with what the user allowed; it need not exist."""
     return config_folder() / f"{_NAME}.json"
 
 
 def allow_destinations(caller: Credentials | Environment, destinations: list[Destination]) -> None:
-    """Remember that credentials, or any of an environment, may go to destinations, besides the earlier ones."""
+    """Allow destinations, in addition to earlier ones, for credentials or for all credentials of an environment."""
     file = memory_file()
     try:
         private_folder(file.parent)
@@ -204,7 +204,7 @@ def allow_destinations(caller: Credentials | Environment, destinations: list[Des
             if not isinstance(caller, Environment):
                 entries = [str(caller.environment), _fingerprint(caller, user_key(_NAME, makes=True) or b"")]
             for entry in entries:
-                uses = table.pop(entry, {})  # and to the end: the first were not changed for longest
+                uses = table.pop(entry, {})  # and move it to the end: the first are the least recently changed
                 for to in destinations:
                     uses.setdefault(to.name, {}).setdefault(to.text, to.place_in_words)
                 table[entry] = uses
@@ -219,7 +219,7 @@ def allow_destinations(caller: Credentials | Environment, destinations: list[Des
 
 
 def _remembered(credentials: Credentials) -> Uses | None:
-    table = _table()  # read first: a malformed list is an error even without a key
+    table = _table()  # read first: an invalid list is an error even without a key
     with suppress(OSError):
         key = user_key(_NAME, makes=False)
         return None if key is None else table.get(_fingerprint(credentials, key))
@@ -239,7 +239,7 @@ def _table() -> Table:
         if content["version"] == _VERSION and all(isinstance(text, str) for text in texts):
             return table
     raise ConfigurationError(
-        f"{shown(file)} was changed or cut short, so it does not say where credentials may be sent.",
+        f"{shown(file)} was changed or truncated, so it does not say where credentials may be sent.",
         "Inspect it, remove it, and allow the destinations again.",
     )
 

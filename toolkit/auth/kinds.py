@@ -1,11 +1,11 @@
 """The kinds of credentials: a key pair, a client secret or a client key (sections 5.1 and 5.2 of the service document).
 
-A class has all about a kind except who may use it (`core.document`): its fields, which profiles read and write, and
-how it proves who calls.
+Each class defines a kind, except who may use it (`core.document`): its fields, which profiles read and write, and how
+it proves who calls.
 
-Constructors check text, because httpx would quote malformed text in its error. They are `frameless`, so that no
-traceback shows the text. They enter every secret in the process's register, which keeps it out of recordings, logs and
-displays from then on.
+Constructors check text, because httpx would quote invalid text in its error. They are `frameless`, so that no traceback
+shows the text. They add every secret to the process's register, which keeps it out of recordings, logs and displays
+from then on.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 Scheme = Literal["headers", "basic"]
 Headers = tuple[tuple[str, str], ...]
 LONGEST_ASSERTION_LIFETIME: Final = 3600  # seconds
-_NO_TYP: Final = "none"  # in a profile, where an empty text counts as unset
+_NO_TYP: Final = "none"  # in a profile, where empty text counts as unset
 _FIELD_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")  # RFC 6749 section 8.2
-# Set from the credentials, or part of another grant: a request has one method (RFC 6749 section 2.3).
+# Set from the credentials, or part of another grant: a request may use only one method (RFC 6749 section 2.3).
 _OTHER_FIELDS: Final = frozenset(
     "grant_type client_id client_secret client_assertion client_assertion_type actor_token assertion auth_req_id code "
     "code_verifier device_code password refresh_token subject_token username".split()
 )
-# What is asked for (RFC 6749 section 3.3, RFC 8707 section 2). Any other field may be a part of the credentials.
+# What the client asks for (RFC 6749 section 3.3, RFC 8707 section 2). Any other field may be part of the credentials.
 _NOT_SECRET: Final = frozenset({"scope", "audience", "resource"})
 _SIGNERS: dict[int, tuple[str, Signer]] = {}  # identity and Signer, by the id of the Signer
 
@@ -56,7 +56,7 @@ class KeyPair(Credentials):
         scheme: "headers" for the two key headers, "basic" for HTTP Basic Authentication.
 
     Raises:
-        CredentialsMismatch: if the environment does not take a key pair.
+        CredentialsMismatch: if the environment does not accept a key pair.
         ConfigurationError: if a value is missing or cannot be sent in a header.
     """
 
@@ -104,23 +104,23 @@ class KeyPair(Credentials):
 def _as_form_fields(value: object) -> Mapping[str, str | Secret]:
     """Return further form fields of the token request as an immutable copy; None gives an empty one.
 
-    What the service means by a field, only the user knows, so most values are kept as Secrets.
+    Only the user knows what a field means to the service, so most values are kept as Secrets.
     """
     given = {} if value is None else as_mapping(value, about="form_fields", example='{"scope": "accounts.read"}')
     fields: dict[str, str | Secret] = {}
     for name, content in given.items():
         if not isinstance(name, str) or not _FIELD_NAME.match(name) or name.lower() in _OTHER_FIELDS:
             what = "A form field has an invalid name, or one that is set from the credentials."
-            raise ConfigurationError(what, 'Name it as the service does, such as "scope".', about="form_fields")
+            raise ConfigurationError(what, 'Use a name that the service knows, such as "scope".', about="form_fields")
         if not isinstance(content, str) or not content or not content.isprintable():
-            what = f"The form field {name} is not text of printable characters."
-            raise ConfigurationError(what, "Give one line of text, or leave the field out.", about="form_fields")
+            what = f"The value of the form field {name} is not a string of printable characters."
+            raise ConfigurationError(what, "Pass one line of text, or leave the field out.", about="form_fields")
         fields[name] = content if name.lower() in _NOT_SECRET else Secret(content)
     return MappingProxyType(fields)
 
 
 class Client(Credentials):
-    """Credentials of a broker partner, which prove who calls in the form of a token request (section 4.1)."""
+    """Credentials of a broker partner, which are sent in the form of a token request (section 4.1)."""
 
     client_id: str
     form_fields: Mapping[str, str | Secret]
@@ -138,7 +138,7 @@ def revealed(fields: Mapping[str, str | Secret]) -> dict[str, str]:
 
 
 _CLIENT_ID: Final = Field("client_id", is_required=True, identifies=True)
-_FORM_FIELDS: Final = Field(  # as a form is sent; a text that is not a form is refused by the constructor
+_FORM_FIELDS: Final = Field(  # as a form is sent; the constructor refuses other text
     "form_fields",
     identifies=True,
     read=lambda text: dict(parse_qsl(text.reveal())) or text.reveal(),
@@ -158,7 +158,7 @@ class ClientSecret(Client):
             immutable mapping. The values of scope, audience and resource are texts, all others Secrets.
 
     Raises:
-        CredentialsMismatch: if the environment does not take a client secret.
+        CredentialsMismatch: if the environment does not accept a client secret.
         ConfigurationError: if a value is missing or cannot be sent.
     """
 
@@ -201,28 +201,28 @@ def _pkcs8_pem(signer: Signer) -> str:
 class ClientKey(Client):
     """Client ID and private key of a broker partner (section 5.1, private_key_jwt per RFC 7523).
 
-    The private key never leaves this process: each token request carries an assertion signed with it.
+    The private key never leaves this process: each token request contains an assertion that is signed with it.
 
     Args:
         client_id: the client ID; not a secret.
-        private_key: key text (PEM, JWK or JWK set), a Path to a file of it, a private key object of the
+        private_key: key text (PEM, JWK or JWK set), the Path of a file with it, a private key object of the
             `cryptography` package, or a Signer that keeps the key elsewhere.
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
-        key_id: the `kid` that the service knows the key by, if it wants one; names the key of a JWK set. A JWK
-            with another `kid` is refused.
-        algorithm: JWS algorithm; by default the JWK's own, else the usual one for the key.
+        key_id: the `kid` by which the service knows the key, if it needs one; selects the key of a JWK set. A JWK with
+            another `kid` is refused.
+        algorithm: JWS algorithm; by default the JWK's own, else the default for the key.
         audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or text that is sent as it is.
-        passphrase: decrypts an encrypted private key; kept only to keep it out of recordings, logs and displays.
-        assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None leaves it out.
+        passphrase: decrypts an encrypted private key; remembered only to keep it out of recordings, logs and displays.
+        assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None to leave it out.
         assertion_lifetime: seconds for which an assertion is valid, 1 to 3600.
         form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
             immutable mapping. The values of scope, audience and resource are texts, all others Secrets.
 
     Raises:
-        CredentialsMismatch: if the environment does not take a client key.
-        ConfigurationError: if the key cannot be read or decrypted, or does not fit the algorithm, or if a value
-            is malformed.
+        CredentialsMismatch: if the environment does not accept a client key.
+        ConfigurationError: if the key cannot be read or decrypted, or does not fit the algorithm, or if a value is
+            invalid.
     """
 
     kind = CredentialKind.CLIENT_KEY

@@ -1,9 +1,8 @@
 """Private keys: read one from PEM, a JWK or a JWK set, as text or in a file, make new ones, and sign assertions.
 
-`cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, encrypted too), and PyJWT reads a JWK (RFC 7517). Text is always key
-text, and a file is always a Path. Text that was changed on its way is refused, not repaired. The frames below
-`as_signer` hold the key, so its errors show none of them (`frameless`), and errors of other libraries, which may quote
-the key, are replaced.
+`cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, encrypted too), and PyJWT reads a JWK (RFC 7517). A string is always
+key text, and a file is always a Path. Damaged text is refused, not repaired. The frames below `as_signer` contain the
+key, so its errors do not show them (`frameless`), and errors of other libraries, which may quote the key, are replaced.
 
 private_key_jwt follows RFC 7523 sections 2.2 and 3. An assertion is built and signed again for every token request. Its
 claims follow RFC 7523 section 3 and OpenID Connect Core 1.0 section 9. PyJWT does not build it, because it does not
@@ -49,10 +48,10 @@ _SHORTEST_MEMBER: Final = 16  # characters; no part of a key that signs is short
 _THUMBPRINT_MEMBERS: Final = {"EC": ("crv", "kty", "x", "y"), "OKP": ("crv", "kty", "x"), "RSA": ("e", "kty", "n")}
 _NOT_ENCRYPTED: Final = (
     "A passphrase was given, but the private key is not encrypted.",
-    "Leave passphrase out, or give the key that it opens.",
+    "Leave the passphrase out, or pass the key that it decrypts.",
 )
 _HOW_TO_GIVE_A_KEY: Final = (
-    "Give all of one RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, its file "
+    "Pass a complete RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, its file "
     "(a pathlib.Path, or --key-file at a terminal), a key object, or a Signer with algorithm, key_id and sign."
 )
 
@@ -68,11 +67,11 @@ class Signer(Protocol):
 
     @property
     def key_id(self) -> str | None:
-        """The `kid` that the service knows the key by, or None."""
+        """The `kid` by which the service knows the key, or None."""
         ...
 
     def sign(self, data: bytes, /) -> bytes:
-        """Return the signature of `data` as JWS wants it (RFC 7518 section 3).
+        """Return the signature of `data` as JWS requires it (RFC 7518 section 3).
 
         An ECDSA signature may also be in DER, as key services return it; it is converted.
         """
@@ -100,7 +99,7 @@ class LocalKey:
         return self._implementation.sign(data, self.__key)
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
-        """Return the texts that would give the key away, each with the name of its placeholder."""
+        """Return the texts that would reveal the key, each with the name of its placeholder."""
         return self.__secrets
 
     def identity(self) -> str:
@@ -112,7 +111,7 @@ class LocalKey:
 
 
 def describe_signer(signer: Signer) -> tuple[str, str | None]:
-    """Return algorithm and key ID of a signer, which may have to ask a key service for them."""
+    """Return the algorithm and the key ID of a signer, which may have to ask a key service for them."""
     answer: tuple[Any, Any] = attempt(
         lambda: (signer.algorithm, signer.key_id),
         otherwise=lambda: _signer_error("did not return its algorithm and key_id"),
@@ -133,10 +132,10 @@ def client_assertion(
     typ: str | None = "JWT",
     lifetime: int = ASSERTION_LIFETIME,
 ) -> Secret:
-    """Return a fresh signed assertion, valid for `lifetime` seconds from `now`, and enter it in the register.
+    """Return a new signed assertion, valid for `lifetime` seconds from `now`, and add it to the register.
 
-    `client_id` is issuer and subject, `audience` the recipient. It has no `nbf`, so that a clock slightly behind the
-    server's does no harm. `aud` is one string. Without a `typ` the header has none.
+    `client_id` is issuer and subject, `audience` the recipient. There is no `nbf`, so that a clock that differs
+    slightly from the server's does no harm. `aud` is a single string. If `typ` is None, the header has none.
     """
     algorithm, key_id = describe_signer(signer)
     header = {"alg": algorithm, "typ": typ, "kid": key_id}
@@ -157,13 +156,13 @@ def client_assertion(
 
 
 def _signature(signer: Signer, algorithm: str, data: bytes) -> bytes:
-    """Return the signature of `data` as JWS wants it; errors are replaced, because they may quote secrets."""
+    """Return the signature of `data` as JWS requires it; errors are replaced, because they may quote secrets."""
     result, failure = b"", ""
     try:
         result = bytes(signer.sign(data))
     except Exception as error:  # noqa: BLE001 - a signer may raise anything
         failure = f"could not sign: {type(error).__name__}"
-    if failure:  # raised here, the error does not hold that of the signer
+    if failure:  # raised here, the error has no reference to that of the signer
         raise _signer_error(failure)
     size = _SIZES.get(algorithm)
     if size is not None and len(result) != size and algorithm in EC_ALGORITHMS.values():
@@ -184,7 +183,7 @@ def _base64url(data: bytes) -> str:
 
 def _signer_error(what: str) -> ConfigurationError:
     next_step = (
-        f"Its algorithm is one of {', '.join(ALGORITHMS)}; sign() returns bytes as in RFC 7518 section 3, or DER."
+        f"The algorithm must be one of {', '.join(ALGORITHMS)}; sign() returns bytes as in RFC 7518 section 3, or DER."
     )
     return ConfigurationError(f"The signer {what}.", next_step, about="private_key")
 
@@ -206,13 +205,13 @@ def as_signer(
     if isinstance(private_key, Signer):
         actual_algorithm, actual_key_id = describe_signer(private_key)
         if secret_phrase or algorithm not in (None, actual_algorithm) or key_id not in (None, actual_key_id):
-            raise _error("A Signer has an algorithm and a key_id of its own, and no passphrase.", "Leave them out.")
+            raise _error("A Signer has its own algorithm and key_id, and no passphrase.", "Leave them out.")
         return private_key
     key, texts, jwk = _loaded(private_key, key_id, secret_phrase)
     if jwk.get("kid") and key_id not in (None, jwk["kid"]):
-        raise _error("The kid of this JWK is not the key_id that was given.", "Leave key_id out.", about="key_id")
+        raise _error("The kid of this JWK is not the key_id that was passed.", "Leave key_id out.", about="key_id")
     if jwk.get("alg") and algorithm not in (None, jwk["alg"]):
-        raise _error("The alg of this JWK is another algorithm.", "Leave algorithm out.", about="algorithm")
+        raise _error("The alg of this JWK is not the algorithm passed.", "Leave algorithm out.", about="algorithm")
     key_id, algorithm = key_id or as_optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
     fitting = _fitting_algorithms(key)
     if algorithm is not None and algorithm not in fitting:
@@ -255,12 +254,12 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
     blocks = [match[0] for match in _BLOCK.finditer(text)]
     if len(blocks) != 1:
         is_public = not blocks and ("PUBLIC KEY-----" in text or "CERTIFICATE-----" in text)
-        found = "a public key or a certificate" if is_public else f"{len(blocks) or 'no'} whole private keys"
-        raise _error(f"The text of the private key holds {found}, not one private key in PEM or JWK.")
+        found = "a public key or a certificate" if is_public else f"{len(blocks) or 'no'} complete private keys"
+        raise _error(f"The text of the private key contains {found}, not one private key in PEM or JWK.")
     try:
         password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
         return load_pem_private_key(blocks[0].encode("ascii"), password), (Secret(blocks[0]),), {}
-    except TypeError:  # a passphrase is missing or superfluous
+    except TypeError:  # a passphrase is missing, or is not needed
         missing = ("The private key is encrypted with a passphrase.", 'Add passphrase="...".')
         problem = _error(*(_NOT_ENCRYPTED if passphrase else missing), about="passphrase")
     except Exception:  # noqa: BLE001 - whatever it is, it may hold the key
@@ -272,7 +271,7 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
 
 
 def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
-    """Return the private key of a JWK, or that of a JWK set: its only key, or the key that `key_id` names."""
+    """Return the private key of a JWK or of a JWK set: the only key, or the one that `key_id` names."""
     import jwt
 
     jwk: dict[str, Any] = attempt(lambda: json.loads(text), otherwise=_unreadable)
@@ -281,12 +280,12 @@ def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], M
         named = keys if key_id is None else [each for each in keys if each.get("kid") == key_id]
         if len(named) != 1:
             which = "" if key_id is None else " with this key ID"
-            what = f"This JWK set holds {len(named) or 'no'} private keys{which}, not one."
+            what = f"This JWK set has {len(named) or 'no'} private keys{which}; it must have one."
             raise _error(what, "Name one of its keys with key_id.", about="key_id" if keys else "private_key")
         jwk = named[0]
     if "d" not in jwk:
         raise _error("This JWK is a public or a symmetric key, not a private key.")
-    # Without its algorithm, PyJWT takes the one that fits the key; the two are compared later.
+    # Without the algorithm, PyJWT uses the one that fits the key; the two are compared later.
     keyed = {name: value for name, value in jwk.items() if name != "alg"}
     members = (value for name, value in jwk.items() if name in _PRIVATE_MEMBERS and isinstance(value, str))
     texts = (Secret(text), *(Secret(value) for value in members if len(value) >= _SHORTEST_MEMBER))
@@ -303,7 +302,7 @@ def _fitting_algorithms(key: Any) -> tuple[str, ...]:
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return ("EdDSA",)
     kind = f"RSA key of {key.key_size} bits" if isinstance(key, rsa.RSAPrivateKey) else type(key).__name__
-    raise _error(f"This {kind} does not sign assertions; RSA needs {SMALLEST_RSA_KEY} bits (RFC 7518 section 3.3).")
+    raise _error(f"This {kind} cannot sign assertions; RSA needs {SMALLEST_RSA_KEY} bits (RFC 7518 section 3.3).")
 
 
 def _error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY, about: str = "private_key") -> ConfigurationError:
@@ -311,12 +310,12 @@ def _error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY, about: str = "private
 
 
 def _unreadable(form: str = "JWK") -> ConfigurationError:
-    return _error(f"The {form} of the private key cannot be read: it is damaged, or of a kind that does not sign.")
+    return _error(f"The {form} of the private key cannot be read: it is damaged, or of a kind that cannot sign.")
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A new key pair: the private half, encrypted if a passphrase was given, and the public half in two forms."""
+    """A new key pair: the private key, encrypted if a passphrase was given, and the public key in two forms."""
 
     thumbprint: str  # SHA-256 of the public key, base64url (RFC 7638)
     private_pem: Secret = field(repr=False)
@@ -345,7 +344,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
         thumbprint=thumbprint,
         private_pem=Secret(private_pem.decode("ascii")),
         public_pem=public.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo).decode("ascii"),
-        # Without the `key_ops` that PyJWT adds to some: "use" says it all.
+        # Without the `key_ops` that PyJWT adds to some: "use" is enough.
         public_jwk={"kty": jwk["kty"], **required, "kid": key_id or thumbprint, "alg": algorithm, "use": "sig"},
     )
 
@@ -362,9 +361,9 @@ def write_key_file(file: Path, private_pem: Secret) -> None:
                 folder.mkdir(mode=0o700, exist_ok=True)
             create_new(file, private_pem.reveal().encode("ascii"))
         except FileExistsError:
-            reason = "the name exists already, and keys are never overwritten"
+            reason = "the file exists already, and keys are never overwritten"
         except OSError as error:
-            reason = error.strerror or "the system refuses"
+            reason = error.strerror or "the system refused"
         else:
             return
     raise _error(f"Cannot write {file}: {reason}.", "Choose another file. Nothing was written.", about="file")

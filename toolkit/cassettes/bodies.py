@@ -1,7 +1,7 @@
-"""Messages on their way into a cassette and back: conversion from and to httpx, and the bodies of responses as streams.
+"""Convert messages between httpx and their recorded form, and record the bodies of responses as streams.
 
-The body of an answer is passed on as it comes, and collected for the recording. A stream without an end is recorded as
-far as the caller read it.
+The body of a response is passed on as it arrives, and collected for the recording. A stream without an end is recorded
+as far as the caller reads it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from toolkit.scrubbing.normal_form import is_text
 from toolkit.transport.errors import Advice, ReplayedReason, no_connection
 from toolkit.transport.flow import call_apart, chunks_of
 
-# Media types of streams of events or of lines, which may go on for ever.
+# Media types of streams of events or of lines, which may never end.
 _STREAMS: Final = frozenset(
     {
         *("text/event-stream", "application/x-ndjson", "application/ndjson", "application/jsonl"),
@@ -31,7 +31,7 @@ _STREAMS: Final = frozenset(
     }
 )
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length"})
-LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would hold up an event loop
+LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would block an event loop
 _STEP: Final = 1_024  # bytes to decompress at a time; one step grows to a megabyte at most
 
 
@@ -57,7 +57,7 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
         raised = FAILURES[failure.type](failure.message, request=request)  # the message stays that of the live call
         on = f" (recorded on {interaction.recorded_at:%Y-%m-%d})" if interaction.recorded_at else ""
         raised.add_note(
-            Advice(f'It was replayed from {source}{on}. To send the call again, record anew with mode="all".')
+            Advice(f'It was replayed from {source}{on}. To send the call again, record it with mode="all".')
         )
         if failure.reason:
             raised.add_note(ReplayedReason(failure.reason))
@@ -70,7 +70,7 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
 
 
 def response_of(recorded: RecordedResponse, request: httpx.Request) -> httpx.Response:
-    """Return the response to a request that a cassette would hold in this form, with its body unread."""
+    """Return a response that was recorded in this form, with its body unread."""
     extensions: dict[str, bytes] = {}
     if recorded.reason or recorded.http_version.startswith("HTTP/1"):  # httpx derives a missing one from the status
         extensions["reason_phrase"] = recorded.reason.encode("ascii", "ignore")
@@ -103,15 +103,15 @@ def header_list(headers: httpx.Headers) -> HeaderList:
 def _part_that_was_read(headers: httpx.Headers, packed: bytes) -> tuple[HeaderList, bytes]:
     """Return the recorded form of a stream that was closed early: its headers, and its body up to the last full line.
 
-    The body is decompressed, because compressed data without its end cannot be checked for secrets. The beginning of
-    another line is left out: a caller that reads lines never saw it, and half of a secret cannot be recognized.
+    The body is decompressed, because compressed data without its end cannot be checked for secrets. An incomplete last
+    line is left out: a caller that reads lines never saw it, and half of a secret cannot be recognized.
     """
     body = capped(_decompressed(headers, packed), len(packed))
     body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
     if not is_text(body):
         raise SecretLeak(
             "A stream in an unknown content encoding cannot be checked for secrets.",
-            "Send the header Accept-Encoding: identity with the next one.",
+            "Send the header Accept-Encoding: identity with the next request.",
         )
     return tuple(pair for pair in header_list(headers) if pair[0].lower() not in _LENGTH_HEADERS), body
 
@@ -124,7 +124,7 @@ def _decompressed(headers: httpx.Headers, packed: bytes) -> Iterator[bytes]:
 
 
 class EndedEarly(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """The recorded part of a stream that the caller closed while it was recorded. Reading on raises CassetteMiss."""
+    """The recorded part of a stream that the caller closed early. Reading beyond it raises CassetteMiss."""
 
     def __init__(self, body: bytes, call: str) -> None:
         self._body = body
@@ -134,7 +134,7 @@ class EndedEarly(httpx.SyncByteStream, httpx.AsyncByteStream):
         yield self._body
         raise CassetteMiss(
             f"The recording of {self._call} ends here: this response was closed early when it was recorded.",
-            'Stop reading where the recording did, or record it again with mode="all".',
+            'Stop reading at the same point, or record it again with mode="all".',
         )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -143,17 +143,17 @@ class EndedEarly(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """The body of a response on its way to the caller, which is recorded when it has been read to its end.
+    """The body of a response to the caller, which is recorded once it has been read to its end.
 
-    A stream of events that the caller closes earlier is recorded as far as it was read, and a response with an error
-    status that nobody reads, as before another try, without its body. Another body that is closed earlier, and every
+    If the caller closes a stream of events early, it is recorded as far as it was read. A response with an error status
+    that is not read, as before another try, is recorded without its body. Any other body that is closed early, and any
     body that breaks off or is dropped, is not recorded, and a warning says so.
 
     Args:
         response: the response.
-        ended: is called once: when the body is read or closed, or dropped while it is open.
-        record: takes the complete body; or a part of it, and the headers to record instead of the response's own. None
-            for a body that is not recorded.
+        ended: called once, when the body is read or closed, or dropped while it is open.
+        record: called with the complete body, or with a part of it and the headers to record instead of the response's
+            own. None if the body is not recorded.
         name: names the call in warnings.
     """
 
@@ -239,7 +239,7 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
             record(b"".join(self._chunks))
 
     def _record_part(self) -> None:
-        """Record a body that the caller has closed early, if it may. A failure is only a warning: the call is over."""
+        """Record a body that the caller closed early, if possible. A failure is only a warning: the call is over."""
         record, self._record = self._record, None
         if record is None:
             return

@@ -32,32 +32,32 @@ if TYPE_CHECKING:
 class Cassette:
     """Recorded interactions in a file of vcrpy's format.
 
-    Works with any client of httpx or httpx2 through `transport()`. A session does that by itself.
+    Works with any client of httpx or httpx2 through `transport()`. A session does that automatically.
 
     Args:
         path: a name (a `.yaml` file in the project's cassettes folder) or a path.
-        mode: vcrpy's record mode. `none` replays only; `once` records a file that does not exist and
-            replays one that does; `new_episodes` replays what is recorded and adds the rest;
-            `all` records everything again and replaces the file when the recording ends well.
+        mode: vcrpy's record mode. `none` replays only; `once` records a file that does not exist and replays one that
+            does; `new_episodes` replays what is recorded and adds the rest; `all` records everything again and replaces
+            the file if the recording ends without an error.
         match_on: vcrpy's names of the parts of a request that must be equal. By default our own recordings
             match on environment, profile, method, URI and body; foreign recordings as vcrpy does.
-        secrets: one or several further strings that must not be recorded in any form.
-        strict: for tests. Each recording plays once, instead of the last of several repeating, and close(),
-            or the end of a `with`, raises CassetteError if some were not played.
-        rules: what to keep out of the file besides credentials.
+        secrets: one or more additional strings that must not be recorded in any form.
+        strict: for tests. Each recording plays once, and the last one does not repeat; close(), or the end of a `with`,
+            raises CassetteError if some were not played.
+        rules: what to keep out of the file in addition to credentials.
         settings: by default those of the project.
         scrubber: the scrubber to use; a session passes its own.
 
     Attributes:
         path: the file.
-        contents: the interactions that the file held when it was opened.
+        contents: the interactions in the file when it was opened.
         mode: the record mode in force; while offline, `none`.
         strict, scrubber: as in the arguments.
         records: whether requests that do not match are sent and recorded.
         replays: whether recorded interactions are played.
         is_foreign: whether another tool wrote the file.
         recorded_at: when the first interaction was recorded; None if there is none.
-        source: where answers come from in words, such as `replayed, recorded 12 May 2026`.
+        source: a description of where responses come from, such as `replayed, recorded 12 May 2026`.
         player, recorder: play the interactions and record new ones; None if nothing is recorded.
 
     This test fails if the code under test sends requests that were not recorded, or fewer than were:
@@ -68,7 +68,7 @@ class Cassette:
 
     Raises:
         CassetteMiss: if the mode is `none` and there is no such file.
-        CassetteCorrupt: if the file is not a cassette; it is left as it is.
+        CassetteCorrupt: if the file is not a cassette; it is not changed.
         ConfigurationError: if mode or match_on is unknown, or if the mode would record to a JSON file.
     """
 
@@ -108,7 +108,7 @@ class Cassette:
         if self.records and self.path.suffix == ".json":
             raise ConfigurationError(
                 f"Cannot record to {self.path}: recordings are YAML, which can be appended to.",
-                'Give the cassette the suffix .yaml; or replay this one with mode="none".',
+                'Use the suffix .yaml for the cassette, or replay this one with mode="none".',
                 about="cassette",
             )
         if self.records:
@@ -116,7 +116,7 @@ class Cassette:
         self._warn(settings)
 
     def _read(self, settings: Settings | None) -> Contents:
-        """Read the file, after finishing and repairing what earlier recordings left, and tell the scrubber of it."""
+        """Read the file, after finishing and repairing what earlier recordings left, and tell the scrubber about it."""
         finish_now(part_of(Path(os.path.realpath(self.path))))
         data = contents.read_bytes(self.path)
         if not data.strip() and self.mode == "none":
@@ -128,12 +128,12 @@ class Cassette:
         return opened
 
     def _warn(self, settings: Settings | None) -> None:
-        """Warn of the remains of an interrupted recording and, in a script, of an old recording."""
+        """Warn about the remains of an interrupted recording and, in a script, about an old recording."""
         real = Path(os.path.realpath(self.path))
         part = part_of(real)
         if part.exists() and not writer_lock.is_held_elsewhere(real):
             warn(
-                f"{part} is left from an interrupted recording with mode all. "
+                f"{part} was left by an interrupted recording with mode all. "
                 f"To use it, rename it to {real.name}; the next such recording replaces it."
             )
         if settings is not None and self.replays and not is_offline() and shell() is None:
@@ -145,7 +145,7 @@ class Cassette:
                 warn(f'{stale} To record it again, open it with mode="all".')
 
     def __len__(self) -> int:
-        """Return the number of interactions in the file, those recorded since it was opened included."""
+        """Return the number of interactions in the file, including those recorded since it was opened."""
         return self.recorded_count if self.mode == "all" else self._loaded + self.recorded_count
 
     def __bool__(self) -> bool:
@@ -164,7 +164,7 @@ class Cassette:
         return card(f"Cassette {self.path.name}", [badge(self.source)], rows)
 
     def describe(self) -> str:
-        """Describe in words whether calls are recorded or replayed, and when they were recorded."""
+        """Describe whether calls are recorded or replayed, and when they were recorded."""
         count, when = count_text(len(self), "interaction"), self._when()
         if self.records and not self.replays:
             return f"recording, {count}"
@@ -190,18 +190,18 @@ class Cassette:
 
     @property
     def unplayed(self) -> list[str]:
-        """Method and URI of the interactions in the file that were not played yet, in file order."""
+        """Method and URI of the interactions in the file that have not been played yet, in file order."""
         return self.player.unplayed
 
     def transport(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> Any:
         """Return a transport for a Client or AsyncClient that replays from and records to this cassette.
 
-        The client may be of httpx or of httpx2; responses and errors are of its own types.
+        The client may be of httpx or of httpx2; responses and errors have the types of its library.
 
         Args:
             inner: the transport for requests that are not replayed, of either library; by default one of httpx, direct
-                or through the proxy of the environment, for at most 100 calls at once. A client tells its transport
-                none of its limits, certificates and proxies: give those to this one, such as
+                or through the proxy of the environment, for at most 100 calls at once. A client does not pass its
+                limits, certificates and proxies to its transport: pass them to this one, as in
                 `cassette.transport(httpx.HTTPTransport(limits=limits))`.
         """
         from toolkit.cassettes.through import CassetteTransport
@@ -209,7 +209,7 @@ class Cassette:
         return CassetteTransport(self, inner)
 
     def table(self) -> pd.DataFrame:
-        """Return the interactions in the file, those recorded since it was opened included, one row each.
+        """Return the interactions in the file, including those recorded since it was opened, one row each.
 
         They do not count as played.
 
@@ -227,8 +227,8 @@ class Cassette:
     def close(self) -> None:
         """Finish the recording and let other processes record to the file. A later call locks the file again.
 
-        With mode `all`, the new recording replaces the old file. Optional, since every interaction is on disk as soon
-        as it is complete.
+        With mode `all`, the new recording replaces the old file. Calling this is optional, since every interaction is
+        on disk as soon as it is complete.
 
         Raises:
             CassetteError: if the old file cannot be replaced; or, with `strict`, if `unplayed` is not empty.
@@ -242,7 +242,7 @@ class Cassette:
             raise differences.left_over(self.path.name, self._loaded, self.unplayed)
 
     def abandon(self) -> None:
-        """End the recording after a failure: with mode `all` the old file stays, and the new one beside it."""
+        """End the recording after a failure: with mode `all` the old file stays, with the new one beside it."""
         if self.recorder is not None:
             self.recorder.release()
 

@@ -1,10 +1,10 @@
-"""`tk.import_cassette`: make a clean cassette of a HAR file, or of a cassette that vcrpy recorded without scrubbing.
+"""`tk.import_cassette`: make a clean cassette from a HAR file, or from a vcrpy cassette that was not scrubbed.
 
 The file is never changed. A recording of the toolkit says how each call was authorized. An imported cassette gets the
 same note for the calls of the environment that the caller names, so that it replays in a session without arguments.
 
 HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/) is read as browsers and proxies write it, which differ in what
-they leave out. An entry without a stored body is left out: a replay would give an answer that nobody received.
+they leave out. An entry without a stored body is left out: its replay would give a response that nobody received.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ _NOT_STORED: Final = "a body is not stored in the file"
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The result of an import. Its texts are safe to print and hold no secret.
+    """The result of an import. Its texts are safe to print and contain no secret.
 
     Attributes:
-        source: the file that was imported; it is unchanged and still holds its secrets.
-        path: the new cassette; None if nothing could be imported, and then no file was written.
+        source: the file that was imported; it is unchanged and still contains its secrets.
+        path: the new cassette; None if nothing could be imported and no file was written.
         imported: number of interactions in the new cassette.
-        left_out: number of exchanges that could not be imported, by the reason, which completes the sentence `it was
-            left out, because ...`.
-        not_chosen: number of exchanges that `only` did not choose.
-        replaced: number of places where a secret was replaced, by its kind, such as ACCESS_TOKEN.
+        left_out: number of exchanges that could not be imported, by reason, which completes the sentence `it was left
+            out, because ...`.
+        not_chosen: number of exchanges that `only` did not match.
+        replaced: number of places where a secret was replaced, by kind, such as ACCESS_TOKEN.
     """
 
     source: Path
@@ -83,7 +83,7 @@ class ImportReport:
         kinds = ", ".join(f"{kind} in {count_text(count, 'place')}" for kind, count in self.replaced.items())
         lines.append(f"Secrets replaced: {kinds or 'none were found'}.")
         if self.replaced:
-            lines.append(f"{self.source} still holds its secrets: keep it out of git, and delete it once not needed.")
+            lines.append(f"{self.source} still contains its secrets: keep it out of git, and delete it soon.")
         return lines
 
     def __repr__(self) -> str:
@@ -99,7 +99,7 @@ class _Entry(NamedTuple):
 
     uri: str  # of the request, as written in the file; empty if the file does not say
     result: Interaction | str  # the exchange with its secrets, or the reason why it cannot be imported
-    hint: RecordedRequest = RecordedRequest("GET", "")  # all that the file says, to be searched for secrets only
+    hint: RecordedRequest = RecordedRequest("GET", "")  # everything that the file says, only to search it for secrets
 
 
 def import_cassette(
@@ -113,26 +113,26 @@ def import_cassette(
     replace: bool = False,
     settings: Settings | None = None,
 ) -> ImportReport:
-    """Make a clean cassette of a HAR file, or of a cassette of vcrpy that was recorded without scrubbing.
+    """Make a clean cassette from a HAR file, or from a vcrpy cassette that was recorded without scrubbing.
 
-    HAR 1.2 is read as browsers write it, and cassettes of vcrpy and pytest-recording. Secrets are removed as in a
-    recording, and addresses of the settings become symbolic; other hosts stay as they are. What cannot be replayed,
+    HAR 1.2 as browsers write it is supported, and cassettes of vcrpy and pytest-recording. Secrets are removed as in a
+    recording, and addresses in the settings become symbolic; other hosts stay as they are. What cannot be replayed,
     such as an entry without a stored body, is left out and reported. The original is not changed.
 
     Args:
         source: path of the file.
         name: name of the new cassette in the project's cassettes folder, or its path.
-        environment: the environment that was called. A session replays the cassette without naming it again.
+        environment: the environment that was called. A session that replays the cassette need not name it again.
         only: hosts, or hosts and paths, of the requests to import: "api.example.com", "*.example.com/v1/*".
-        secrets: one or several further strings that must not be in the cassette in any form.
-        rules: what to keep out of the cassette besides credentials and what the project's rules name.
+        secrets: one or more additional strings that must not be in the cassette in any form.
+        rules: what to keep out of the cassette in addition to credentials and what the project's rules name.
         replace: True to replace a cassette that exists.
         settings: by default those of the project.
 
     Raises:
-        ConfigurationError: if the source cannot be read, or an argument is malformed.
-        CassetteCorrupt: if the source is neither a HAR file nor a cassette of vcrpy. It names other programs whose
-            recordings are known, such as Ruby's VCR, betamax and go-vcr.
+        ConfigurationError: if the source cannot be read, or an argument is invalid.
+        CassetteCorrupt: if the source is neither a HAR file nor a cassette of vcrpy. The error recognizes recordings of
+            other programs, such as Ruby's VCR, betamax and go-vcr.
         CassetteBusy: if another process is recording to the cassette.
         CassetteError: if the cassette exists, or cannot be written.
         SecretLeak: if a secret would have reached the cassette; nothing was written.
@@ -155,7 +155,7 @@ def import_cassette(
     scrubber.known.add_texts(secrets)
     left_out = Counter[str]()
     items: list[Interaction] = []
-    # What is not chosen or left out is looked at, too: it may name a secret that is elsewhere.
+    # What is not chosen or is left out is searched too: it may name a secret that is elsewhere.
     for entry in entries:
         result = entry.result
         with suppress(SecretLeak):
@@ -164,7 +164,7 @@ def import_cassette(
             if isinstance(result, Interaction):
                 scrub(result, scrubber)
         except SecretLeak:
-            result = "it holds data that cannot be checked for secrets"
+            result = "it contains data that cannot be checked for secrets"
         if patterns and not _fits(entry.uri, patterns):
             continue
         if isinstance(result, Interaction):
@@ -211,7 +211,7 @@ def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings
     path = find_cassette(name, settings)
     check_rewritable(path)
     if path.exists() and (not replace or path.samefile(source)):
-        advice = "Choose another name." if replace else "Choose another name, or replace it: replace=True."
+        advice = "Choose another name." if replace else "Choose another name, or add --replace (replace=True)."
         raise CassetteError(f"{path} exists.", advice, about="name")
     return path
 
@@ -238,7 +238,7 @@ def _is_at(uri: str, addresses: Iterable[str]) -> bool:
 
 
 def _har_entry(fields: Any) -> _Entry:
-    """Return an entry of a HAR file, whose members may be of any type."""
+    """Return an entry of a HAR file, whose fields may be of any type."""
     request = _mapping(fields, "request")
     method, uri = str(request.get("method") or "").upper(), str(request.get("url") or "")
     result: Interaction | str
@@ -266,7 +266,7 @@ def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interactio
     if fields.get("_webSocketMessages") is not None or parts.scheme.lower() not in ("http", "https") or status == 101:
         raise _Unimportable("it is not a call over HTTP")
     if not 100 <= status <= 999:
-        raise _Unimportable("it has no response: the browser blocked, cancelled or failed it")
+        raise _Unimportable("it has no response: the browser blocked or cancelled it, or it failed")
     if not method or not parts.netloc or not is_uri(uri):
         raise ValueError
     sent, received = _headers(request), _headers(response)
@@ -287,14 +287,14 @@ def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interactio
 
 
 def _pairs(message: Mapping[str, Any], name: str) -> list[tuple[Any, Any]]:
-    """Return the names and values in a list of the format: of headers, cookies, parameters."""
+    """Return the names and values in one of HAR's lists: headers, cookies, parameters."""
     fields = message.get(name)
     pairs = fields if isinstance(fields, list) else []
     return [(pair.get("name"), pair.get("value")) for pair in pairs if isinstance(pair, Mapping)]
 
 
 def _headers(message: Mapping[str, Any]) -> HeaderList:
-    """Return headers as a recording holds them, without the pseudo headers of HTTP/2.
+    """Return headers as a recording stores them, without the pseudo headers of HTTP/2.
 
     A value of several lines, with which some browsers write a repeated header, becomes several headers.
     """

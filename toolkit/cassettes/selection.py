@@ -1,6 +1,6 @@
 """Select a cassette: by its name or path, with a record mode; or that of the running cell or test.
 
-`%%cassette` and the pytest plugin put a cassette in place, which sessions without one of their own then use.
+`%%cassette` and the pytest plugin set a cassette, which sessions without their own then use.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from toolkit.core.errors import ConfigurationError, as_choice
 from toolkit.local.files import expanded, lies_in
 from toolkit.local.settings import Settings, as_settings, is_offline
 
-# A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
+# A live session does not load cassettes or the scrubber, which would double the time of its first call.
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
-# Names that every system and command takes for a file, because recordings are passed on to others: no character that
-# Windows refuses, no white space at the ends, no dot or dash at the beginning.
+# Names that are valid on every system and in every command, because recordings are passed on to others: no character
+# that Windows refuses, no white space at the ends, no dot or dash at the beginning.
 _NAME: Final = re.compile(r'(?![\s.-])[^\x00-\x1f<>:"/\\|?*]+(?<!\s)')
 _LONGEST: Final = 200  # bytes; systems allow 255, and ".yaml" and a suffix for partial files are added
 _LONGEST_QUOTE: Final = 60  # characters
 
 
 def as_mode(mode: str | None) -> Mode:
-    """Return the record mode in force: by default `once`, as in vcrpy, and always `none` while offline."""
+    """Return the effective record mode: by default `once`, as in vcrpy, and always `none` while offline."""
     chosen: Mode = "once" if mode is None else as_choice(mode, MODES, about="mode")
     return "none" if is_offline() else chosen
 
@@ -45,21 +45,21 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     if not _NAME.fullmatch(cassette) or len(cassette.encode("utf-8", "surrogatepass")) > _LONGEST:
         raise ConfigurationError(
             f"A cassette cannot be called {cassette[:_LONGEST_QUOTE]!r}: it is not a valid file name on every system.",
-            'Choose a short name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
+            'Choose a short name of letters, digits, spaces, "-" and "_"; or pass a path with its suffix.',
             about="cassette",
         )
     folder = as_settings(settings).cassettes_folder
     file = folder / f"{cassette}.yaml"
     if file.is_symlink() and not lies_in(file, folder):
         raise ConfigurationError(
-            f"The cassette {cassette!r} is a link out of the cassettes folder.",
-            "A project, which may be cloned, cannot choose a file elsewhere to be written: pass the path of the file.",
+            f"The cassette {cassette!r} links to a file outside the cassettes folder.",
+            "A cloned project must not redirect writing to another file. To use that file, pass its path.",
             about="cassette",
         )
     return file
 
 
-# Belongs to the process rather than to a context: threads and tasks that a cell starts are part of the cell.
+# Global rather than in a context: threads and tasks that a cell starts are part of the cell.
 _open: list[Cassette] = []
 
 
@@ -69,7 +69,7 @@ def current() -> Cassette | None:
 
 
 def put_in_place(cassette: Cassette) -> None:
-    """Let sessions without a cassette of their own use this one, until `take_away`."""
+    """Let sessions without their own cassette use this one, until `take_away`."""
     _open.append(cassette)
 
 
@@ -79,7 +79,7 @@ def remove(cassette: Cassette) -> None:
 
 
 def take_away(*, well: bool) -> None:
-    """Close the cell's cassettes; with mode `all`, new recordings replace the old files only if the cell ended well."""
+    """Close the cell's cassettes; with mode `all`, new recordings replace the old files only if the cell succeeded."""
     while _open:
         cassette = _open.pop()
         if well:

@@ -33,7 +33,7 @@ from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResp
 from toolkit.transport.errors import origin
 from toolkit.transport.flow import Apart, Flow, Read, run, run_async
 from toolkit.transport.httpx2 import UpperTransport, answer, answer_async, as_httpx_transport
-from toolkit.transport.network import Network, Places, pool_timeout
+from toolkit.transport.network import Network, Places
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -55,7 +55,7 @@ class Outgoing:
         path: path for the ledger.
         identity: who calls, for matching recordings.
         ledger: remembers the call; None for a plain client.
-        places: the places for calls that are under way at once; None if the transport below limits them itself.
+        places: the places for calls that are in progress at once; None if the transport below limits them itself.
     """
 
     __slots__ = ("clock", "interface", "path", "places", "request")
@@ -79,19 +79,19 @@ class Outgoing:
         return response
 
     def placeholders(self) -> HeaderList:
-        """Return the headers that stand in a recording for the credentials that were sent."""
+        """Return the headers that are recorded instead of the credentials that were sent."""
         return ()
 
 
 def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
-    """Replay a request from a cassette, or send it and record the answer.
+    """Replay a request from a cassette, or send it and record the response.
 
-    1. Look up the request: as it is written, then as it would be recorded, which is scrubbed and without credentials.
+    1. Look up the request: as it is written, then as it would be recorded (scrubbed, and without credentials).
     2. If a recording matches, replay it. Nothing below runs.
-    3. Otherwise wait for a free place and send the request, with credentials if the sender has any. Not sent is a
-       request with a placeholder or pseudonym of the recording as a value, or one that a replayed redirect leads to
+    3. Otherwise wait for a free place and send the request, with credentials if the sender has any. A request is not
+       sent if a value in it is a placeholder or pseudonym of the recording, or if a replayed redirect leads it to
        another origin.
-    4. Record the answer when the caller has read its body to the end. The caller gets it as it came.
+    4. Record the response when the caller has read its body to the end. The caller gets it unchanged.
     """
     request, places = outgoing.request, outgoing.places
     recorder = None if tape is None else tape.recorder
@@ -106,7 +106,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         tape.player.refuse_recorded_values(recorded)
         _refuse_replayed_redirect(request.extensions.pop(_REPLAYED, recorded.uri), recorded.uri, tape)
     TRAFFIC.sent += 1
-    method = intern(request.method)  # a text of its own for each of many calls takes memory
+    method = intern(request.method)  # a separate string for each of many calls takes memory
     call = Call(outgoing.clock.now(), outgoing.interface, method, outgoing.path, since=outgoing.clock.monotonic())
     try:
         response = yield from (outgoing.send(call) if places is None else _in_place(outgoing, places, call))
@@ -135,7 +135,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
 def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> Flow[Interaction | None]:
     """Return the recording of a request, or None if it is to be sent.
 
-    Most requests are written as they were recorded, apart from addresses, and need not be searched for secrets.
+    Most requests are written as they were recorded, except for addresses, and need not be searched for secrets.
     """
     player, recorder = tape.player, tape.recorder
     match = None
@@ -148,12 +148,12 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
         if match is None and recorder is None:
             raise player.miss(scrubbed, identity)
     if match is None and recorder is not None:
-        recorder.get_ready()  # a request whose answer cannot be recorded is not sent
+        recorder.get_ready()  # a request whose response cannot be recorded is not sent
     return match
 
 
 def _replay(tape: Cassette, outgoing: Outgoing, match: Interaction, uri: str) -> httpx.Response:
-    """Return a recorded answer, and note the call, preceded by the token request that counts as played with it."""
+    """Return a recorded response, and note the call, after the token request that counts as played with it."""
     TRAFFIC.played += 1
     request, by, name = outgoing.request, match.authorized_by, tape.path.name
     request.extensions[TRIES] = match.tries
@@ -174,8 +174,8 @@ def _call_of(played: Interaction, interface: str, path: str) -> Call:
 
 
 def _in_place(outgoing: Outgoing, places: Places, call: Call) -> Flow[httpx.Response]:
-    """Send a request when there is a place for it; its response holds the place."""
-    if (yield from places.enter(pool_timeout(outgoing.request))):
+    """Send a request when there is a place for it; its response occupies the place."""
+    if (yield from places.enter(outgoing.request.extensions.get("timeout", {}).get("pool"))):
         call.start(outgoing.clock)
     try:
         response = yield from outgoing.send(call)
@@ -224,7 +224,7 @@ def _record_answer(
     body: bytes,
     headers: HeaderList | None = None,
 ) -> None:
-    """Record a call and its answer. If `headers` are given, the body is the beginning of a stream that ended early."""
+    """Record a call and its response. With `headers`, the body is the beginning of a stream that ended early."""
     received = header_list(response.headers) if headers is None else headers
     answer = as_recorded_response(response, body, headers=received)
     try:
@@ -244,7 +244,7 @@ def _record(
     response: RecordedResponse,
     **noted: Any,
 ) -> None:
-    """Record a call, with a CassetteError, which can carry the answer, in place of any other error."""
+    """Record a call; raise a CassetteError, which has the response, in place of any other error."""
     by, elapsed = call.authorized_by, call.elapsed
     sent = recorded._replace(headers=(*recorded.headers, *outgoing.placeholders()))
     try:
@@ -258,7 +258,7 @@ def _record(
 
 
 class CassetteTransport(UpperTransport):
-    """Replays from and records to a cassette; for a Client and an AsyncClient of httpx and of httpx2 alike.
+    """Replays from and records to a cassette, for a Client or an AsyncClient of httpx or httpx2.
 
     The arguments are those of `Cassette.transport`.
     """

@@ -1,8 +1,7 @@
-"""The application: it assembles the commands, and `run` runs the one that was typed."""
+"""The application: assembles the commands, and runs the one that was typed (`run`)."""
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from importlib.metadata import version
@@ -50,18 +49,13 @@ def run() -> None:
     """Run the command line; print an error of the toolkit in two lines and exit with status 1."""
     warnings.showwarning = terminal.note  # type: ignore[assignment]
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a pipe on Windows has the encoding of the country, which lacks `…`
+        if isinstance(stream, TextIOWrapper):  # a pipe on Windows has a local encoding, which lacks `…`
             stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name=terminal.program())
     except ToolkitError as error:
         terminal.print_error(error)
         sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of a pipe, such as head, has stopped reading; others end by SIGPIPE
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + 13)
 
 
 def _print_version(is_requested: bool) -> None:

@@ -1,7 +1,7 @@
 """`toolkit cassettes`: look at recordings, check and compare them, and drop what is not needed.
 
-Each command calls the function of Python that does the same, such as `tk.check_cassettes`, and prints its rows as a
-table or, with `--json`, as a list of objects.
+Each command calls the corresponding Python function, such as `tk.check_cassettes`, and prints its rows as a table or,
+with `--json`, as a list of objects.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ app = terminal.command_group(
     "cassettes",
     help="List, show, check, compare and import recordings.",
     epilog="A NAME is a cassette in the project's cassettes folder, or a path with its suffix. "
-    "Exit status: 0 if all is well; 1 for what a command finds, as its help says; 2 if it could not work.",
+    "Exit status: 0 if all is well; 1 if the command finds something (see its help); 2 if it could not run.",
 )
 NameArgument = Annotated[str, typer.Argument(help="Name of a cassette, or a path.")]
 NumbersArgument = Annotated[list[int] | None, typer.Argument(help="Numbers of interactions, from 1.")]
@@ -51,7 +51,7 @@ UnplayedOption = Annotated[
     typer.Option("--unplayed", help="Run this notebook or folder offline, and look for what it does not play."),
 ]
 PlayLogOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help=f"The folder {VARIABLE} of earlier runs: look for the rest.")
+    Path | None, typer.Option(metavar="FOLDER", help=f"{VARIABLE} of earlier runs: find what they did not play.")
 ]
 FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes that fail, such as {','.join(KINDS)}.")]
 
@@ -81,9 +81,9 @@ def show(
 ) -> None:
     """Show what is recorded, with headers and bodies.
 
-    Without numbers there is a line for each interaction; those with a number are shown in full. What is shown is what
-    would be recorded today: secrets in a file that was recorded without scrubbing are not shown. JSON is a list of
-    interactions; those that are shown in full also have `request` and `response`.
+    Without numbers, each interaction has one line; with numbers, these interactions are shown in full. Everything is
+    shown as it would be recorded today: secrets in a file that was recorded without scrubbing are not shown. JSON is a
+    list of interactions; those that are shown in full also have `request` and `response`.
     """
     settings = Settings.load()
     opened = read_cassette(name, settings)
@@ -116,8 +116,8 @@ def check(
 ) -> None:
     """Check that recordings are complete, clean and not stale.
 
-    Clean means that they hold no secret, and are as today's rules would record them. A recording is stale at the age
-    `stale_after` in toolkit.toml. JSON has the columns of `tk.check_cassettes`.
+    Clean means that they contain no secret, and nothing that today's rules would replace. A recording is stale at the
+    age `stale_after` in toolkit.toml. JSON has the columns of `tk.check_cassettes`.
 
     Exit status: 0 if all is well; 1 if something is wrong; 2 if the check could not be made.
     """
@@ -146,15 +146,14 @@ def diff(
 ) -> None:
     """Compare two recordings of the same calls.
 
-    Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. Compared are the
+    Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. It compares the
     status, the members of JSON and their types, the media type of other bodies, and the time if it at least doubled or
-    halved. Values are not compared: they differ on any day. JSON has the columns of `tk.compare_cassettes`.
+    halved. Values are not compared: they differ every day. JSON has the columns of `tk.compare_cassettes`.
 
     Exit status: 0, even if there are changes; 1 if there is a change of a kind in --fail-on; 2 if a recording cannot
     be read.
     """
-    failing = _kinds(fail_on)
-    _print_changes(terminal.records(compare_cassettes(old, new)), failing, as_json=as_json)
+    _print_changes(terminal.records(compare_cassettes(old, new)), _kinds(fail_on), as_json=as_json)
 
 
 @app.command(
@@ -165,26 +164,26 @@ def prune(
     name: NameArgument,
     numbers: NumbersArgument = None,
     method: Annotated[str | None, typer.Option(help="Drop calls of this method.")] = None,
-    uri: Annotated[str | None, typer.Option(help="Drop calls whose URI or path fits; * is any text. Quote it.")] = None,
+    uri: Annotated[str | None, typer.Option(help="Drop calls with this URI or path; * is any text. Quote it.")] = None,
     unplayed: UnplayedOption = None,
     play_log: PlayLogOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
     yes: terminal.YesOption = False,
     as_json: terminal.JsonOption = False,
 ) -> None:
     """Remove interactions.
 
-    Those with the numbers go, and the calls that fit all other conditions together. Shows what goes, and asks before it
-    writes. A token request goes with the last of its calls. The other interactions keep their bytes; a recording of
-    stock vcrpy is scrubbed and rewritten as one of ours. JSON has the columns of `tk.prune_cassette`, and needs --yes
-    or --dry-run.
+    Removes the interactions with these numbers, and the calls that meet all other conditions. It shows them, and asks
+    before it writes. A token request is removed with the last of its calls. The other interactions keep their bytes; a
+    recording of stock vcrpy is scrubbed and converted to the toolkit's layout. JSON has the columns of
+    `tk.prune_cassette`, and needs --yes or --dry-run.
     """
     with _plays(unplayed or (), play_log) as log:
         choice: dict[str, Any] = {"method": method, "uri": uri, "play_log": log}
         dropped = terminal.records(prune_cassette(name, numbers or (), **choice))
         if not dropped:
             what = f"No interaction of {name} matches, so there is nothing to remove."
-            next_step = f"Give numbers, --unplayed, --method or --uri; see toolkit cassettes show {name}"
+            next_step = f"Pass numbers, --unplayed, --method or --uri; see toolkit cassettes show {name}"
             raise ConfigurationError(what, next_step, about="numbers")
         terminal.print_rows(dropped, ("number", "method", "uri", "status"), as_json=as_json)
         count = count_text(len(dropped), "interaction")
@@ -192,21 +191,21 @@ def prune(
             terminal.confirm(f"Drop {count} of {name}?", yes=yes, piped=as_json)
             prune_cassette(name, numbers or (), **choice, dry_run=False)
     if not as_json:
-        terminal.say(f"{count} would go. Nothing was changed." if dry_run else f"Dropped {count} of {name}.")
+        terminal.say(f"{count} would be removed. Nothing was changed." if dry_run else f"Dropped {count} of {name}.")
 
 
 @app.command(epilog=terminal.examples("toolkit cassettes scrub tour --dry-run", "toolkit cassettes scrub old.yaml"))
 @terminal.errors_exit_with(_UNUSABLE)
 def scrub(
     name: NameArgument,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be replaced.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be replaced.")] = False,
     as_json: terminal.JsonOption = False,
 ) -> None:
     """Scrub a recording again, with today's rules.
 
-    Says what was replaced, by kind. Interactions in which nothing is replaced keep their bytes; a recording of stock
-    vcrpy is rewritten as one of ours. If the file was shared, replace the secrets that were in it: scrubbing does not
-    call them back, nor does it change what git remembers. JSON has the columns of `tk.scrub_cassette`.
+    Shows what was replaced, by kind. Interactions in which nothing is replaced keep their bytes; a recording of stock
+    vcrpy is converted to the toolkit's layout. If the file was shared, revoke the secrets that were in it: scrubbing
+    changes neither the copies of others nor git's history. JSON has the columns of `tk.scrub_cassette`.
     """
     replaced = terminal.records(scrub_cassette(name, dry_run=dry_run))
     nothing = "Nothing needs to be replaced: it is as it would be recorded today."
@@ -227,16 +226,17 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Replace a cassette that exists.")] = False,
     as_json: terminal.JsonOption = False,
 ) -> None:
-    """Make a clean cassette of a HAR file or a vcrpy cassette.
+    """Make a clean cassette from a HAR file or a vcrpy cassette.
 
     Secrets are removed as in a recording, and the report names their kinds. Addresses in toolkit.toml become symbolic.
-    With the environment, a session replays the cassette as its own. What cannot be replayed, such as an entry without a
-    stored body, is left out. Recordings of other programs are not converted. JSON has the attributes of
+    If the environment is given, a session of this environment replays the cassette. What cannot be replayed, such as an
+    entry without a stored body, is left out. Recordings of other programs are not converted. JSON has the attributes of
     `tk.ImportReport`.
 
     Exit status: 0 if there is a new cassette; 1 if nothing in the file could be imported; 2 if it cannot be read or the
-    cassette not be written.
+    cassette cannot be written.
     """
+    terminal.check_new_name(name)
     report = import_cassette(source, name, environment=environment, only=only or (), replace=replace)
     if as_json:
         terminal.print_json(report.to_json())
@@ -256,18 +256,18 @@ def drift(
     credentials: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of a profile; by default the one in the recording.")
     ] = None,
-    per_second: Annotated[float | None, typer.Option(help="The most calls a second.")] = None,
+    per_second: Annotated[float | None, typer.Option(help="Maximum number of calls per second.")] = None,
     fail_on: FailOnOption = "",
     as_json: terminal.JsonOption = False,
 ) -> None:
     """Repeat recorded reads live, and show what changed.
 
     Only GET and HEAD requests are repeated, in the environment that was recorded or in another. Other calls are never
-    sent, nor are calls with a placeholder or pseudonym in them. Compared is what `diff` compares. Nothing is recorded.
+    sent, nor are calls with a placeholder or pseudonym in them. The comparison is that of `diff`. Nothing is recorded.
     JSON has the columns of `tk.Drift.table`.
 
     Exit status: 0, even if there are changes; 1 if there is a change of a kind in --fail-on; 2 if the recording cannot
-    be read or the service not be called.
+    be read or the service cannot be called.
     """
     from toolkit.sharing.drift import drift as repeat_reads
 
@@ -290,7 +290,7 @@ def drift(
 
 @contextmanager
 def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | None]:
-    """Yield the folder that says what runs played, after running the notebooks; None if there are neither."""
+    """Yield the folder with the play log, after running the notebooks; None if there are neither."""
     if not notebooks:
         yield play_log
         return
@@ -301,7 +301,7 @@ def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | 
         for verdict in verify(notebooks, play_log=log):
             if verdict.failure is not None:
                 what = f"{verdict.path} could not be run, so it is not known what it plays. {verdict.failure.what}"
-                raise ConfigurationError(what, f"See toolkit verify {verdict.path}", about="unplayed")
+                raise ConfigurationError(what, f"To see why: toolkit verify {verdict.path}", about="unplayed")
         yield log
 
 
@@ -314,8 +314,8 @@ def _kinds(text: str) -> set[str]:
 
 
 def _print_changes(changes: list[dict[str, Any]], failing: set[str], *, as_json: bool) -> None:
-    """Print changes, and exit with status 1 if one of a failing kind is among them."""
-    nothing = "Nothing changed: the same calls, with answers of the same status and shape."
+    """Print changes, and exit with status 1 if one of them is of a failing kind."""
+    nothing = "Nothing changed: the same calls, and responses with the same status and shape."
     terminal.print_rows(changes, _CHANGE, as_json=as_json, empty=nothing)
     if any(each["kind"] in failing for each in changes):
         raise typer.Exit(_FOUND)

@@ -1,7 +1,7 @@
-"""`toolkit credentials`: save, list, test and remove credentials, and allow where they go.
+"""`toolkit credentials`: save, list, test and remove credentials, and allow where they are sent.
 
-No value is ever printed, and no option takes a secret: it would land in the history of the shell, and every user of the
-machine would see it in the list of processes. Secrets are typed at a terminal or piped in.
+No value is ever printed, and no option takes a secret: it would end up in the shell's history, and every user of the
+machine could see it in the list of processes. Secrets are typed at a terminal or piped in.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from toolkit.transport.errors import as_toolkit_error, status_error
 _KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}
 # RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.
 _ENCRYPTED: Final = re.compile(r"-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:\s*4,\s*ENCRYPTED")
-# What a pipe has for a field. A PEM ends with its END line; a JWK may have several lines and ends with the text.
+# The piped text for a field. A PEM ends with its END line; a JWK may have several lines and ends with the text.
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _KEY: Final = re.compile(r".*?-----END [A-Z ]*-----[^\n]*\n?|.*", re.DOTALL)
 app = terminal.command_group("credentials", help="Save, list, test and remove credentials.")
@@ -74,9 +74,9 @@ def add(
 ) -> None:
     """Save credentials under a name.
 
-    Only you can read the file, which is sealed with a key in the system's keyring if there is one. The command asks for
-    the secret values and does not show what you type. No option takes a secret: it would land in the history of the
-    shell, and every user of the machine could see it in the list of processes.
+    Only you can read the file, which is encrypted with a key in the system's keyring if there is one. The command asks
+    for the secret values and hides what you type. No option takes a secret: it would end up in the shell's history, and
+    every user of the machine could see it in the list of processes.
 
     With --stdin the values are read from a pipe, one per line, in this order: key ID and secret key; client ID (unless
     it is an option) and client secret; client ID and private key (unless they are options) and, if the key is
@@ -101,7 +101,7 @@ def add(
     as_profile_name(name)
     missing = [field for field in REQUIRED[chosen] if field not in values]
     if missing and not stdin and not can_ask():
-        what = "The secret values can be asked for at a terminal only."
+        what = "Secret values can be entered at a terminal only."
         next_step = f"Add --stdin and pipe one value per line, or set {variables_to_set(environment, None)}."
         raise ConfigurationError(what, next_step, about="stdin")
     if profile_at(environment, name).file.exists():
@@ -122,13 +122,12 @@ def add(
 
 
 @app.command("list", epilog=terminal.examples("toolkit credentials list", "toolkit credentials list -e broker-live"))
-def list_(
-    environment: terminal.OptionalEnvironment = None,
-) -> None:
+def list_(environment: terminal.OptionalEnvironment = None) -> None:
     """List profiles and where they come from.
 
     No value is shown, and no keyring is opened.
     """
+    environment = environment and Environment(environment)
     entries = [entry for entry in survey(Settings.load(), None) if environment in (None, entry.environment)]
     if not entries:
         terminal.say(f"No profile exists{f' for {environment}' if environment else ''}.")
@@ -139,7 +138,7 @@ def list_(
     for entry in entries:
         profile = entry.outcome
         if isinstance(profile, Profile):
-            remark = "" if entry.comes_first else "not used: an earlier place has a profile of that name"
+            remark = "" if entry.comes_first else "not used: an earlier source has a profile of that name"
             rows.append((entry.environment, entry.name, str(profile.kind), profile.source, remark))
         else:
             rows.append((entry.environment, entry.name, "", "", f"broken: {profile.what}"))
@@ -158,9 +157,9 @@ def try_(
 ) -> None:
     """Call each interface once, live, and say what works.
 
-    The environment is needed only if several have such a profile. The calls only read, and no body is shown. The exit
-    status is 1 if an interface refuses, fails or is unreachable, or if nothing was called. An interface whose address
-    is not set is not called, and does not count as a failure.
+    The environment is needed only if several have such a profile. The calls only read, and no response body is shown.
+    The exit status is 1 if an interface refuses, fails or is unreachable, or if nothing was called. An interface whose
+    address is not set is not called, and does not count as a failure.
     """
     terminal.check_online("nothing is sent")
     settings = Settings.load()
@@ -188,11 +187,11 @@ def allow(
     environment: terminal.EnvironmentOption,
     yes: terminal.YesOption = False,
 ) -> None:
-    """Let credentials go where this project sends them.
+    """Allow credentials to be sent to the addresses of this project.
 
-    Credentials from variables and `.env` need it for each address that only a file of the project names, saved ones for
-    each address that they were not saved for. Run it in the folder of the project. The addresses that were allowed
-    earlier stay allowed.
+    Credentials from variables and `.env` need this for each address that only a file of the project names; saved ones
+    need it for each address that they were not saved for. Run it in the folder of the project. Addresses that were
+    allowed earlier stay allowed.
     """
     settings, environment = Settings.load(), Environment(environment)
     credentials = load_credentials(environment, name, settings=settings, anywhere=True)
@@ -200,7 +199,7 @@ def allow(
     new = changes(destinations, uses_of(credentials))
     who = f"{name} for {environment} ({credentials.loaded_from})"
     if not new:
-        terminal.say(f"The credentials {who} may already go there.")
+        terminal.say(f"The credentials {who} may already be sent there.")
         return
     terminal.say(f"The credentials {who} would go to new destinations:")
     _confirm_changes(new, yes=yes)
@@ -228,7 +227,7 @@ def _only_environment(name: str | None, settings: Settings) -> Environment:
     """Return the environment that has a profile of this name, or any profile; otherwise raise an error."""
     found = dict.fromkeys(each.environment for each in survey(settings, None) if name in (None, each.name))
     if len(found) != 1:
-        what = f"{len(found) or 'No'} environments have such a profile."
+        what = f"{len(found)} environments have such a profile." if found else "No environment has such a profile."
         next_step = "`toolkit credentials list` shows all profiles; --environment chooses among several."
         raise ConfigurationError(what, next_step, about="environment")
     return next(iter(found))
@@ -252,14 +251,14 @@ def _typed(environment: Environment) -> Callable[[str], Secret]:
             return _read_key_file(Path(ask_secret(question, input).reveal().strip()))
         prompt = input if field == "client_id" else None
         answer = ask_secret(f"{field_in_words(field)} of {environment}: ", prompt, next_step="Add --stdin to pipe it.")
-        # Space around a value comes along when it is pasted. Only a passphrase may have spaces of its own.
+        # Pasted values often have spaces around them. Only in a passphrase can these be part of the value.
         return answer if field == PASSPHRASE else as_secret(Secret(answer.reveal().strip()), field)
 
     return value
 
 
 def _piped(rest: Secret) -> Callable[[str], Secret]:
-    """Return a function that takes the value of a field from a piped text, one after the other."""
+    """Return a function that takes the values of fields from a piped text, one after the other."""
 
     def value(field: str) -> Secret:
         nonlocal rest
@@ -277,12 +276,12 @@ def _piped(rest: Secret) -> Callable[[str], Secret]:
 
 def _read_key_file(file: Path) -> Secret:
     """Return the text of a key file. An error does not quote the path: somebody may have pasted the key there."""
-    what, next_step = "the file of the private key", "Give the full path of a file that you can read."
+    what, next_step = "the file of the private key", "Enter the full path of a file that you can read."
     return Secret(read_text(expanded(file, about="key_file"), what, next_step).strip())
 
 
 class _Probe(NamedTuple):
-    """The result of one call, in words for people."""
+    """The result of one call, with a description for people."""
 
     interface: Interface
     call: str  # method and path
@@ -295,9 +294,9 @@ class _Probe(NamedTuple):
 def _probes(session: Session) -> Iterator[_Probe]:
     """Call each interface of a live session once; the first call of a broker partner requests a token.
 
-    The service's document shows no path of the market data interface (section 4.2). There the address itself is called;
-    an answer then only proves that the interface was reached and did not refuse the caller. Failures are part of the
-    result and are not raised. Bodies are not read.
+    The service document shows no path of the market data interface (section 4.2). There, the address itself is called;
+    a response only proves that the interface was reached and did not refuse the caller. Failures are part of the result
+    and are not raised. Bodies are not read.
     """
     rules = session.environment.rules
     for interface in rules.addresses:
@@ -323,9 +322,9 @@ def _called(session: Session, interface: Interface, path: str) -> _Probe:
     if response.is_success:
         return _Probe(interface, call, True, "works", status=status)
     if path == "/" and not is_refusal:
-        meaning = "reached, and not refused; the service's document shows nothing to call there"
+        meaning = "reached, and not refused; the service document shows no call to test there"
         return _Probe(interface, call, True, meaning, status=status)
-    meaning = "refused: these credentials are not accepted" if is_refusal else "an error, which is not a refusal"
+    meaning = "refused: these credentials are not accepted" if is_refusal else "an error other than a refusal"
     return _Probe(interface, call, False, meaning, status_error(response).next_step, status)
 
 
@@ -344,13 +343,13 @@ def _confirm_destinations(
     environment: Environment, kind: CredentialKind, name: str, settings: Settings, *, yes: bool, piped: bool
 ) -> None:
     """Say where secrets will be sent, and ask about new addresses, since the project may be a stranger's."""
+    destinations = destinations_to_save(environment, kind, settings)
     terminal.say("Secrets are sent only to these addresses:")
-    for to in destinations_to_save(environment, kind, settings):
-        if to.text != DEFAULT_HEADER_PREFIX:
-            terminal.say(f"  {to.label}  {to.text}  ({to.place_in_words})")
+    for to in (each for each in destinations if each.text != DEFAULT_HEADER_PREFIX):
+        terminal.say(f"  {to.label}  {to.text}  ({to.place_in_words})")
     _say_missing_addresses(environment, name, settings)
     new = new_in_environment(environment, kind, settings)
-    if any(change.earlier for change in new):  # the first addresses of an environment are only printed
+    if any(change.earlier for change in new):  # the first addresses of an environment are printed without a question
         _confirm_changes(new, yes=yes, piped=piped)
 
 

@@ -26,10 +26,8 @@ QUOTES_PATH: Final = "/v2/practice/quotes"  # a path of the practice service; th
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
-def demo(
-    rows: Annotated[int, typer.Option(min=1, help="Rows to print of a long table.")] = 5,
-) -> None:
-    """See accounts, calls and token lifetimes from a recording.
+def demo(rows: Annotated[int, typer.Option(min=1, help="Rows to print for a long table.")] = 5) -> None:
+    """Show accounts, calls and token lifetimes from a recording.
 
     Nothing is sent.
     """
@@ -48,7 +46,7 @@ def demo(
 
 
 def take_tour(session: Session, *, pause: Callable[[], None] = lambda: None) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Make the calls of the tour, and yield title and table of each; `pause` runs before the last call."""
+    """Make the calls of the tour, and yield the title and table of each; `pause` runs before the last call."""
     from toolkit.tables.tabulation import tabulate
 
     yield "Accounts", session.accounts()

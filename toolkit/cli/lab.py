@@ -21,7 +21,7 @@ from toolkit.local.folders import SETTINGS_FILE
 
 EXAMPLES: Final = terminal.examples("toolkit lab", "toolkit lab --copy-to my-notebooks", "toolkit lab -- --no-browser")
 _FIRST_NOTEBOOK: Final = "01-my-accounts.ipynb"
-# Notebooks link to the pages beside them and to the README, and that to the changelog.
+# Notebooks link to the pages beside them and to the README, which links to the changelog.
 _COPIED: Final = ("*.md", "notebooks/[a-z0-9]*.*", "notebooks/[a-z]*/*.md", "cassettes/*.yaml")
 _SETTINGS: Final = b"# Addresses of the service go here; see the README.\n[addresses]\n"
 
@@ -46,7 +46,7 @@ def lab(
         terminal.say(f"The notebooks are in {root / 'notebooks'}")
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", *(arguments or [])]
     command.append(f"--LabApp.default_url=/lab/tree/notebooks/{_FIRST_NOTEBOOK}")
-    if not sys.stdin.isatty():  # an interrupt ends it without a question, which nobody would answer
+    if not sys.stdin.isatty():  # an interrupt ends it without a question that nobody would answer
         command.append("--ServerApp.answer_yes=True")
     # Its terminals and cells find the programs of this environment, even if the environment is not activated.
     path = os.pathsep.join(filter(None, [sysconfig.get_path("scripts"), os.environ.get("PATH")]))

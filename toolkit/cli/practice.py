@@ -33,20 +33,20 @@ _KEYS: Final = ("live", "paper", "broker-key", "sandbox-key")
 def practice(
     accounts: Annotated[int, typer.Option(help="Accounts of each broker partner.")] = 25,
     token_validity: Annotated[float, typer.Option(help="Seconds for which a token is accepted.")] = 900,
-    delay: Annotated[float, typer.Option(help="Seconds to wait before each answer.")] = 0.0,
-    rate_limit: Annotated[float | None, typer.Option(help="Calls a second for each holder; more get 429.")] = None,
+    delay: Annotated[float, typer.Option(help="Seconds to wait before each response.")] = 0.0,
+    rate_limit: Annotated[float | None, typer.Option(help="Calls per second for each caller; more get 429.")] = None,
     port: Annotated[int, typer.Option(help="First of eight consecutive ports; 0 picks free ones.")] = 0,
     form: Annotated[
         str | None,
-        typer.Option("--format", help=f"How to print variables: {', '.join(_FORMS)}; by default as this shell does."),
+        typer.Option("--format", help=f"Format of the variables: {', '.join(_FORMS)}; by default that of this shell."),
     ] = None,
     client_keys: Annotated[
-        bool, typer.Option("--client-keys", help="Print the client keys of broker partners in place of their secrets.")
+        bool, typer.Option("--client-keys", help="Print the client keys of broker partners instead of their secrets.")
     ] = False,
 ) -> None:
     """Run a local service to practise with.
 
-    It runs on this machine until Ctrl+C. The command prints its addresses and credentials, ready to paste.
+    The service runs on this machine until you press Ctrl+C. Its addresses and credentials are printed, ready to paste.
     """
     from toolkit.practice_service import practice as start_practice  # its server is an extra
 
@@ -65,10 +65,10 @@ def practice(
 
 
 def how_to_call(form: str, addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Iterator[str]:
-    """Yield the lines that name the practice service's addresses and credentials. Nothing else prints credentials."""
+    """Yield the lines with the practice service's addresses and credentials. Nothing else prints credentials."""
     yield "# A practice service, for this machine only. Its credentials stop working when it stops."
     if form == "env":
-        yield "# The toolkit takes no addresses from .env. For toolkit.toml:\n# [addresses]"
+        yield "# The toolkit reads no addresses from .env. Copy them to toolkit.toml:\n# [addresses]"
         yield from (f"# {name} = {toml_string(address)}" for name, address in addresses.items())
     else:
         yield f"# Paste into another shell, then run: {terminal.pasteable('toolkit record mine -e broker-sandbox')}"
@@ -87,7 +87,7 @@ def assignment(form: str, name: str, value: str) -> str:
         return f"export {name}={shlex.quote(value)}"
     if form == "powershell":
         return f"$env:{name} = '{value}'"
-    return f"{name}={toml_string(value)}"  # in one line, since many readers of such files take a line at a time
+    return f"{name}={toml_string(value)}"  # on one line, since many programs read such files line by line
 
 
 def _wait_for_interrupt() -> None:

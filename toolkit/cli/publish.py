@@ -1,4 +1,4 @@
-"""`toolkit publish`: make a copy of a notebook to give away."""
+"""`toolkit publish`: make a copy of a notebook for others."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def publish(
         typer.Option("-p", metavar="NAME=VALUE", help="Set a parameter of the notebook, as papermill does."),
     ] = None,
     code: Annotated[bool, typer.Option("--code/--no-code", help="Show the code on a page, or leave it out.")] = True,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds that a cell may take.")] = 120.0,
+    timeout: Annotated[float, typer.Option(min=1, help="Time limit for each cell, in seconds.")] = 120.0,
 ) -> None:
-    """Copy a notebook to give it away.
+    """Make a copy of a notebook for others.
 
-    What it plays of its recordings comes along. The rules under `[scrubbing]` in `toolkit.toml` are applied anew to it,
-    and the same values are replaced in the notebook's texts and code. Then the copy runs offline, so that its outputs
-    come from its own recordings, and all of it is searched for secrets and for what was replaced. If anything is found,
-    nothing is left.
+    The copy includes the recorded calls that it plays. The rules under `[scrubbing]` in `toolkit.toml` are applied to
+    them again, and the same values are replaced in the notebook's texts and code. Then the copy runs offline, so that
+    its outputs come from its own recordings, and all of it is searched for secrets and for what was replaced. If
+    anything is found, no copy is left.
 
     Recordings of real accounts (`live`, `broker-live`) are refused until the rules name `pseudonyms`, or
     `toolkit.toml` says `publish = "as is"`. **This runs the code of the notebook**, without a network.
@@ -58,4 +58,4 @@ def _parameter(text: str) -> tuple[str, Any]:
         literal = ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return name, value
-    return name, literal if str(literal) == value else value  # 007 is a text
+    return name, literal if str(literal) == value else value  # 007 is text

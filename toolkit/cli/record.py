@@ -5,13 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Final
 
 import httpx
 import typer
 
-from toolkit.cassettes.catalog.facts import SUFFIXES
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cassettes.selection import find_cassette
 from toolkit.cli import terminal
@@ -47,22 +45,22 @@ def record(
 ) -> None:
     """Record calls without their secrets.
 
-    The recording replays without network and credentials. Without a path, the accounts call is recorded. Only GET
-    requests are sent, to the environment's own addresses. If one of them is refused, nothing is recorded.
+    The recording replays without a network and credentials. Without a path, the accounts call is recorded. Only GET
+    requests are sent, to the environment's own addresses. If one of them fails, nothing is recorded.
     """
     as_choice(mode, _MODES, about="mode")
     if interface is not None:
         as_choice(interface, _INTERFACES, about="interface")
     mistakes = (
-        ("NAME", Path(name).name != name and Path(name).suffix not in SUFFIXES, "A path needs a suffix, as in x.yaml."),
         ("PATHS", not all(map(_is_path, paths or ())), "A path begins with one slash, as in /v1/accounts."),
-        ("--interface", interface is not None and not paths, "It says where paths are, but no path is named."),
+        ("--interface", interface is not None and not paths, "It needs a path, and none was given."),
         ("--credentials", with_practice and credentials is not None, "The practice service has its own credentials."),
         ("--environment", environment is None and not with_practice, "Name one, or add --practice."),
     )
     for hint, is_made, what in mistakes:
         if is_made:
             raise typer.BadParameter(what, param_hint=hint)
+    terminal.check_new_name(name)
     terminal.check_online("nothing is recorded")
     file = find_cassette(name)
     if mode == "once" and file.exists():
@@ -93,7 +91,7 @@ def _is_path(text: str) -> bool:
 def _session(
     environment: str | None, credentials: str | None, name: str, mode: str, *, with_practice: bool
 ) -> Iterator[Session]:
-    """Open a session that records: in an environment of the service, or of a practice service of its own."""
+    """Open a session that records: in an environment of the service, or with a practice service."""
     if not with_practice:
         with Session(environment, credentials, cassette=name, mode=mode) as session:
             yield session
@@ -108,7 +106,7 @@ def _session(
 
 
 def _without_recording(error: ToolkitError, session: Session | None, before: bytes | None) -> ToolkitError:
-    """Return the error after giving a recording its earlier content back: nobody wants to replay a refusal."""
+    """Restore a recording's earlier content, because nobody wants to replay a refusal, and return the error."""
     cassette = None if session is None else session.cassette
     if cassette is None or not cassette.recorded_count:
         return error
@@ -121,14 +119,14 @@ def _without_recording(error: ToolkitError, session: Session | None, before: byt
 
 
 def _make_call(session: Session, path: str, interface: str | None, *, all_pages: bool) -> None:
-    """Make a call and print its answer, or that of each page."""
+    """Make a call and print its response, or that of each page."""
     from toolkit.tables.tabulation import tabulate
 
     client: httpx.Client = getattr(session, interface or session.environment.rules.accounts[0])
     answers = list(Pages(client, path, only_first=not all_pages))
     title = f"GET {excerpt(path, 80)}"
     try:
-        with warnings.catch_warnings(action="ignore"):  # about more pages, of which the line below tells
+        with warnings.catch_warnings(action="ignore"):  # about more pages, which the line below reports
             terminal.print_frame(title, tabulate(answers), rows=5)
     except TabulationError:
         size = sum(len(answer.content) for answer in answers)

@@ -1,4 +1,4 @@
-"""`toolkit scan`: look for secrets in files, and report where they are in the format that people or programs need."""
+"""`toolkit scan`: look for secrets in files, and report where they are, in formats for people and programs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scan(
     ] = "text",
     as_json: terminal.JsonOption = False,
     save_sarif: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report as SARIF too, beside standard output.")
+        Path | None, typer.Option(metavar="FILE", help="Also save the report as SARIF in this file.")
     ] = None,
     secret_from: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Variable with a secret to look for in every form.")
@@ -50,8 +50,8 @@ def scan(
     Notebooks, recordings, settings, logs, archives and anything else are searched. The secrets of your saved
     credentials are looked for in every form.
 
-    A finding names file, place and kind, and what to do; never the secret. The report has the entries that allow its
-    findings in the project's `toolkit.toml`, for those that are harmless. It names what was not looked at.
+    A finding says where it is, of what kind, and what to do; it never shows the secret. The report has entries for the
+    project's `toolkit.toml` that allow harmless findings, and names what was not searched.
 
     JSON has `version`, `findings`, `unreadable`, `skipped`, `unused_allowances`, `files` and `allowed`.
 
@@ -65,7 +65,7 @@ def scan(
     if stdin:
         secrets += [line.strip() for line in terminal.read_pipe().reveal().splitlines() if line.strip()]
     if any(len(secret) < SHORTEST_SECRET for secret in secrets):
-        raise typer.BadParameter(f"Leave out secrets of fewer than {SHORTEST_SECRET} characters: any text has them.")
+        raise typer.BadParameter(f"A secret needs {SHORTEST_SECRET} characters: shorter text occurs everywhere.")
     with terminal.status("Scanning"):
         findings = scan_files(paths or [Path()], secrets=secrets)
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())

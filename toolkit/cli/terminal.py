@@ -22,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from toolkit.auth.credentials import can_ask
+from toolkit.cassettes.catalog.facts import SUFFIXES
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
 _ENVIRONMENT_OPTION: Final = typer.Option(
     "--environment", "-e", metavar="NAME", help=f"{', '.join(list(Environment)[:-1])} or {list(Environment)[-1]}."
 )
-# A text, because Typer would word the error for an unknown environment less well than `Environment` does.
+# A string, because Typer's error for an unknown environment would be less helpful than that of `Environment`.
 EnvironmentOption = Annotated[str, _ENVIRONMENT_OPTION]
 OptionalEnvironment = Annotated[str | None, _ENVIRONMENT_OPTION]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-# Columns of the practice service. Of a table with others, the first six are shown.
+# Columns of the practice service. If a table has others, its first six are shown.
 _ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
 _CALL_COLUMNS: Final = ("when", "interface", "path", "status", "elapsed", "token")
 _TOKEN_COLUMNS: Final = ("token", "issued", "expires", "remaining", "state", "calls")
@@ -72,7 +73,7 @@ def examples(*commands: str) -> str:
 
 
 def program() -> str:
-    """Return what to type to start the toolkit: its name, or its path as it was typed if a shell would not find it."""
+    """Return what to type to start the toolkit: its name or, if a shell would not find it, the path that was typed."""
     typed = sys.argv[0].removesuffix(".exe")
     found = shutil.which("toolkit")
     if Path(typed).name != "toolkit" or (found and Path(found).with_suffix("") == Path(typed).absolute()):
@@ -81,7 +82,7 @@ def program() -> str:
 
 
 def pasteable(text: str) -> str:
-    """Return a text in which commands such as `toolkit lab` start with what to type to start the toolkit."""
+    """Return a text in which commands such as `toolkit lab` begin with what has to be typed to start the toolkit."""
     return _COMMAND.sub(lambda _: program(), text)
 
 
@@ -108,7 +109,7 @@ def print_error(error: ToolkitError) -> None:
 
 @contextmanager
 def errors_exit_with(status: int) -> Iterator[None]:
-    """Print an error of the toolkit and exit with a status, in a command whose status 1 has a meaning of its own."""
+    """Print an error of the toolkit and exit with a status, in a command whose status 1 has another meaning."""
     try:
         yield
     except ToolkitError as error:
@@ -116,8 +117,14 @@ def errors_exit_with(status: int) -> Iterator[None]:
         raise typer.Exit(status) from None
 
 
+def check_new_name(name: str) -> None:
+    """Refuse a path without a suffix as the name of a new cassette; the file would not look like a cassette."""
+    if Path(name).name != name and Path(name).suffix not in SUFFIXES:
+        raise typer.BadParameter("A path needs a suffix, as in x.yaml.", param_hint="NAME")
+
+
 def check_online(what: str) -> None:
-    """Refuse to go on while TOOLKIT_OFFLINE is set; `what` says what follows, such as "nothing is sent"."""
+    """Refuse to continue while TOOLKIT_OFFLINE is set; `what` is the consequence, such as "nothing is sent"."""
     if is_offline():
         what = f"TOOLKIT_OFFLINE is set, so {what}."
         raise ConfigurationError(what, "Unset it and run this again.", about="TOOLKIT_OFFLINE")
@@ -132,7 +139,7 @@ def save_report(file: Path, text: str) -> None:
 
 
 def read_pipe() -> Secret:
-    """Return the text on standard input. No error holds what was read."""
+    """Return the text on standard input. Errors do not contain what was read."""
     if sys.stdin is None or sys.stdin.isatty():
         what = "--stdin reads a pipe, but standard input is a terminal, where typed secrets would be visible."
         raise ConfigurationError(what, "Leave --stdin out, or pipe the values in, one per line.", about="stdin")
@@ -143,27 +150,27 @@ def read_pipe() -> Secret:
 
 @contextmanager
 def status(words: str) -> Iterator[Callable[[str], None]]:
-    """Show at a terminal that something is going on, and yield a function that shows another step."""
+    """Show at a terminal what is being done, and yield a function that shows the next step."""
     with console(stderr=True).status(words) as shown:
         yield lambda step: shown.update(Text(printable(step)))
 
 
 def confirm(question: str, *, yes: bool, option: str = "--yes", piped: bool = False) -> None:
-    """Ask a question, which `option` would answer, and end the command if the answer is no.
+    """Ask a question, which `option` would answer with yes, and end the command if the answer is no.
 
     Raises:
-        ConfigurationError: if nobody can be asked: without a terminal, or if standard input or output is for a program.
+        ConfigurationError: if nobody can be asked, because standard input or output is not a terminal.
     """
     if yes:
         return
     if piped or not can_ask():
-        what, next_step = f"Nobody can answer: {question}", f"Run this in a terminal, or add {option} to go on."
+        what, next_step = f"Nobody can answer: {question}", f"Run this in a terminal, or add {option} to continue."
         raise ConfigurationError(what, next_step, about="yes")
     typer.confirm(question, abort=True)
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on standard output, in ASCII, so that no text from outside reaches the terminal raw."""
+    """Print a value as JSON on standard output, in ASCII, so that no foreign text reaches the terminal unescaped."""
     typer.echo(json.dumps(value, indent=1, default=str))
 
 
@@ -177,7 +184,7 @@ def print_next_steps(*steps: tuple[str, str]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table with folded cells; one that is a `Text` has a style, and others are shown without known secrets."""
+    """Print a table with folded cells. A `Text` keeps its style; known secrets are removed from other cells."""
     rows = list(rows)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, collapse_padding=True)
     for at, column in enumerate(columns):
@@ -187,13 +194,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(_cell_text(cell)) for cell in row))
     printer = console()
-    if "name" in columns:  # it is copied into the next command, so it stays whole, even beyond the terminal
+    if "name" in columns:  # it is copied into the next command, so it is never cut
         printer.width = max(printer.width, 60 + max((len(str(row[columns.index("name")])) for row in rows), default=0))
     printer.print(table)
 
 
 def print_rows(rows: list[dict[str, Any]], columns: Sequence[str], *, as_json: bool, empty: str = "") -> None:
-    """Print rows as JSON, or some of their columns as a table, without those that are empty; `empty` is for no rows."""
+    """Print rows as JSON, or some of their columns as a table without empty columns; without rows, print `empty`."""
     if as_json:
         print_json(rows)
     elif not rows:
@@ -204,7 +211,7 @@ def print_rows(rows: list[dict[str, Any]], columns: Sequence[str], *, as_json: b
 
 
 def print_frame(title: str, frame: pd.DataFrame, *, rows: int = 1_000, columns: Iterable[str] = ()) -> None:
-    """Print the first rows and some columns of a DataFrame, and say how much is left out.
+    """Print the first rows and some columns of a DataFrame, and how much is left out.
 
     By default, the columns are those of an account, or the first six.
     """
@@ -227,7 +234,7 @@ def print_calls(session: Session) -> None:
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a DataFrame as JSON has them: None stands for a missing value, and times are text."""
+    """Return the rows of a DataFrame for JSON: None for a missing value, and times as text."""
     rows: list[dict[str, Any]] = json.loads(frame.to_json(orient="records", date_format="iso", date_unit="s"))
     return rows
 

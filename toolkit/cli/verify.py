@@ -28,18 +28,18 @@ def verify(
     ] = None,
     update: Annotated[bool, typer.Option("--update", help="Store the new outputs of notebooks that differ.")] = False,
     changed: Annotated[
-        bool, typer.Option("--changed", help="Run only notebooks that changed, as git says, or whose cassette changed.")
+        bool, typer.Option("--changed", help="Run only notebooks that changed according to git, or whose cassette did.")
     ] = False,
     since: Annotated[
         str | None, typer.Option(metavar="COMMIT", help="Like --changed, for all changes on this branch since COMMIT.")
     ] = None,
     save_notebooks: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Save the notebooks as executed in a folder, for `nbdiff`.")
+        Path | None, typer.Option(metavar="FOLDER", help="Save the executed notebooks in a folder, for `nbdiff`.")
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Notebooks to run at once; by default one per processor.")
     ] = None,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds that a cell may take.")] = 120.0,
+    timeout: Annotated[float, typer.Option(min=1, help="Time limit for each cell, in seconds.")] = 120.0,
     form: Annotated[
         str, typer.Option("--format", help="text; `github` annotates the cells in a pull request.")
     ] = "text",
@@ -52,7 +52,7 @@ def verify(
     empty home folder. **This runs the code of the notebooks and is not a sandbox**: the code can read and write your
     files. Verify only notebooks that you would also run.
 
-    No notebook is written without `--update`, which stores one that differs if it gives the same outputs twice.
+    No notebook is changed without `--update`, which stores new outputs if two runs give the same ones.
 
     JSON is a list with an entry for each notebook: `path`, `outcome`, `is_good`, `cells`, `seconds`,
     `differences`, `failure` and `saved_to`.

@@ -16,11 +16,11 @@ _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z"
 _NUMERIC = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\Z")  # an IPv4 address to some parsers (WHATWG URL section 3.5)
 _URL = re.compile(r"\s*[A-Za-z]+://")
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
-_EXAMPLE = "Write it like https://api.example.com, without a query, a fragment, or dots as a path segment."
+_EXAMPLE = "Use a form such as https://api.example.com, without a query, a fragment, or dots as a path segment."
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if a host is this machine by name: `localhost` or a loopback address, without a look-up."""
+    """Return True if a host name means this machine: `localhost` or a loopback address. Nothing is looked up."""
     if host == "localhost":
         return True
     try:
@@ -58,7 +58,7 @@ class Address(NamedTuple):
 
         Raises:
             ConfigurationError: if it is not an absolute http(s) URL of a plain host, or has a query, a fragment, or
-                dots as a path segment. It shows no part where secrets end up by mistake.
+                dots as a path segment. The error does not show parts that may contain a secret by mistake.
             UnsafeAddress: if it has userinfo, or is plain http to another machine.
         """
         if not isinstance(text, str):

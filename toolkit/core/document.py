@@ -1,7 +1,7 @@
 """The service document as values: who may call what, where, and how callers authenticate.
 
-Section numbers refer to the service document, and every other module takes its facts from here. What the document does
-not show, such as payloads and rate limits, is not assumed; the meaning of a status comes from RFC 9110, 6749 and 6750.
+Section numbers refer to the service document; every other module takes its facts from here. Nothing is assumed about
+what the document does not show, such as payloads and rate limits; RFC 9110, 6749 and 6750 define statuses.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ BROKER_ACCOUNTS_PATH: Final = "/v1/accounts"
 TRADING_ACCOUNT_PATH: Final = "/v2/account"
 GRANT_TYPE: Final = "client_credentials"
 
-# Section 5.2: header names carry a prefix; SVC stands for the service's own.
+# Section 5.2: header names have a prefix; SVC stands for the service's own.
 DEFAULT_HEADER_PREFIX: Final = "SVC"
 KEY_ID_HEADER: Final = "API-KEY-ID"
 SECRET_KEY_HEADER: Final = "API-SECRET-KEY"  # noqa: S105
@@ -130,16 +130,16 @@ def header_names(prefix: str = DEFAULT_HEADER_PREFIX) -> tuple[str, str]:
     return f"{prefix}-{KEY_ID_HEADER}", f"{prefix}-{SECRET_KEY_HEADER}"
 
 
-SYMBOLIC_ENDING: Final = ".svc.invalid"  # of the hosts that stand for the addresses of the settings
+SYMBOLIC_ENDING: Final = ".svc.invalid"  # of the symbolic hosts for the addresses in the settings
 
 
 def symbolic_address(name: str) -> str:
-    """Return the URL that stands for an address in a recording; `.invalid` never resolves (RFC 6761 section 6.4)."""
+    """Return the symbolic URL of an address in a recording; `.invalid` never resolves (RFC 6761 section 6.4)."""
     return f"https://{name.replace('_', '-')}{SYMBOLIC_ENDING}"
 
 
 class Placeholder:
-    """Texts that stand in recordings where credentials were, in the style of the document."""
+    """Texts that replace credentials in recordings, in the style of the document."""
 
     KEY_ID: Final = "<API_KEY_ID>"
     SECRET_KEY: Final = "<API_SECRET_KEY>"  # noqa: S105

@@ -1,11 +1,11 @@
-"""All errors of the toolkit, split by whose fault they are.
+"""All errors of the toolkit, by kind of problem.
 
-Catch ToolkitError to catch them all. Messages hold names, places and types, but no secrets.
+Catch ToolkitError to catch them all. Messages contain names, places and types, but no secrets.
 
-A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument. The functions
-at the end of this module check arguments, and quote only short texts, because a misplaced argument may be a secret.
-Three mistakes stay Python's own TypeError: a wrong number of arguments, an unknown keyword, and a `Secret` made of
-something other than text.
+A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument. The functions at
+the end of this module check arguments, and quote only short texts, because a misplaced argument may be a secret. Three
+mistakes raise a plain TypeError: a wrong number of arguments, an unknown keyword, and a `Secret` made of something
+other than text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _safe(text: str) -> str:
 
 
 class ToolkitError(Exception):
-    """Base class of all errors of the toolkit. Its texts are made safe to print.
+    """Base class of all errors of the toolkit. Its texts are safe to print.
 
     Attributes:
         what: what happened, and where.
@@ -44,7 +44,7 @@ class ToolkitError(Exception):
         about: the argument or setting that the error is about, such as "secret_key" or "auth_sandbox", so that
             nobody has to parse messages; empty if there is none.
 
-    A class with more attributes takes them as keyword arguments, too.
+    Classes with more attributes take these as keyword arguments too.
     """
 
     def __init__(self, what: str, next_step: str = "", *, about: str = "", **details: Any) -> None:
@@ -58,10 +58,10 @@ class ToolkitError(Exception):
         return f"{self.what}\n{self.next_step}" if self.next_step else self.what
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self)!r})"  # of two texts, a log would mask one as the value of the other
+        return f"{type(self).__name__}({str(self)!r})"  # a log might mask one of two texts as the value of the other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A live response holds a connection and unscrubbed bytes.
+        # A live response has a connection and unscrubbed bytes.
         kept = {name: value for name, value in vars(self).items() if name != "response"}
         return type(self), (self.what, self.next_step), kept
 
@@ -79,18 +79,18 @@ class ToolkitError(Exception):
 
 
 class ConfigurationError(ToolkitError):
-    """A setting, credential, profile or argument is missing or malformed; the message says where to set it."""
+    """A setting, credential, profile or argument is missing or invalid; the message says where to set it."""
 
 
 class UnknownName(ConfigurationError, ValueError, AttributeError):
-    """A text is not one of the choices, or a session has no attribute of that name; the message says what to write.
+    """A string is not one of the choices, or a session has no attribute of that name; the message says what to use.
 
     Also a ValueError, which enumerations raise for an unknown value, and an AttributeError for `hasattr`.
     """
 
 
 class AccessError(ToolkitError):
-    """Refused by the toolkit before anything was sent (section 1 of the service document)."""
+    """The toolkit refused a call before anything was sent (section 1 of the service document)."""
 
 
 class InterfaceNotAllowed(AccessError, AttributeError):
@@ -113,7 +113,7 @@ class NetworkBlocked(AccessError):
 
 
 class TokenError(ToolkitError):
-    """The token endpoint did not give a usable token."""
+    """The token endpoint did not return a usable token."""
 
 
 class TokenRefused(TokenError):
@@ -122,7 +122,7 @@ class TokenRefused(TokenError):
     Attributes:
         status: the HTTP status code.
         error: the error code of RFC 6749 section 5.2, safe to print, or None if the body has none.
-        clock_offset: this machine's clock minus the server's, or None if unknown.
+        clock_offset: how far this machine's clock is ahead of the server's, or None if unknown.
         retry_after: seconds to wait before the next request, or None if the service does not say.
     """
 
@@ -138,7 +138,7 @@ class TokenRefused(TokenError):
 
 
 class TokenResponseInvalid(TokenError):
-    """The token endpoint's reply is not a token response; the message has no values."""
+    """The token endpoint's response is not a token response; the message contains no values."""
 
 
 class Unreachable(ToolkitError):
@@ -167,8 +167,7 @@ class CassetteError(ToolkitError):
     """A cassette could not be opened, read or written.
 
     Attributes:
-        response: the live response that could not be recorded, with its body read, for callers who want it
-            anyway; None if there was no response.
+        response: the live response that could not be recorded, with its body read; None if there was no response.
     """
 
     response: Any = None
@@ -193,11 +192,11 @@ class CassetteBusy(CassetteError):
 
 
 class SecretLeak(CassetteError):
-    """A secret would have reached the disk, so nothing was written; the message says where it was, not what it is."""
+    """A secret would have reached the disk, so nothing was written; the message says where, but not what it is."""
 
 
 class PublishError(ToolkitError):
-    """A notebook cannot be given away as it is, so nothing was written; the message says why."""
+    """A notebook cannot be published as it is, so nothing was written; the message says why."""
 
 
 class SweepError(ToolkitError):
@@ -213,7 +212,7 @@ class TabulationError(ToolkitError):
 
 
 def how_to_install(extra: str) -> str:
-    """Return the next step of an error about a package that an extra would bring."""
+    """Return the next step for an error about a package that an extra installs."""
     return f"Install the toolkit with its extra {extra}: in a clone of it, pip install '.[{extra}]'."
 
 
@@ -236,7 +235,7 @@ def as_choice(value: object, choices: Iterable[_Choice], *, about: str) -> _Choi
     if not isinstance(value, str):
         raise UnknownName(wrong_type(about, "a string", value, "").what, listed, about=about)
     likely = nearest(value[:LONGEST_QUOTE].casefold(), names)
-    # Only what looks like a misspelt choice is shown: anything else may be a secret, even if it begins like one.
+    # Only what looks like a misspelt choice is shown: anything else may be a secret, even if it begins like a choice.
     quoted = f" {excerpt(value)!r}" if likely and len(value) < len(likely) + _SLIP else ""
     meant = f"Did you mean {likely}? " if likely else ""
     raise UnknownName(f"{about}{quoted} is not known.", f"{meant}{listed}", about=about)
@@ -278,7 +277,7 @@ def as_number(
 
 
 def as_instance(value: object, kind: type[_T], *, about: str, example: str, expected: str = "") -> _T:
-    """Return a value of a class; `expected` names the class in the error, by default as it is called."""
+    """Return a value of a class; `expected` describes the class in the error, by default with its name."""
     if isinstance(value, kind):
         return value
     raise wrong_type(about, expected or f"a {kind.__name__}", value, f"For example {about}={example}.")

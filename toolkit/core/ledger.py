@@ -1,8 +1,8 @@
 """Clocks, instants as text, and the calls of a session, each with how it was authorized.
 
-The source of time is passed in as a `Clock`. The tables of calls and tokens are made from a `Ledger`. A recording keeps
-the same facts beside each interaction, so that a replay gives the same tables. A response knows where it came from and
-which call it answers.
+The source of time is passed in as a `Clock`. The tables of calls and tokens are made from a `Ledger`. A recording
+stores the same facts with each interaction, so that a replay gives the same tables. A response knows where it came from
+and which call it answers.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any, Final, NamedTuple, Protocol
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import wrong_type
 
-EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording without a time of its own
+EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording that does not have one
 TRIES: Final = "toolkit.tries"  # extension of a request that was sent or replayed: how often it was sent
 _SOURCE: Final = "toolkit.source"  # extension of a response: its `ResponseSource`
 _MOST: Final = 10**9  # a larger number is not a count, and may be too long to print
-# How many calls went over the network, and how many a cassette answered. Threads may lose an increment, but not all.
+# How many calls went over the network, and how many a cassette answered. Threads may lose some increments.
 TRAFFIC: Final = SimpleNamespace(sent=0, played=0)
 
 
 class Clock(Protocol):
-    """The toolkit's source of time. A clock may also have a method `sleep(seconds)`, which then makes every pause."""
+    """The toolkit's source of time. If a clock also has a method `sleep(seconds)`, it is used for every pause."""
 
     def now(self) -> datetime:
         """Return the present instant, aware and in UTC."""
@@ -48,7 +48,7 @@ class SystemClock:
 
 
 def as_clock(clock: Any) -> Clock:
-    """Return the clock that was passed as an argument, or for None the machine's."""
+    """Return the clock that was passed as an argument, or the machine's for None."""
     clock = SystemClock() if clock is None else clock
     if isinstance(clock, type) or not all(callable(getattr(clock, name, None)) for name in ("now", "monotonic")):
         raise wrong_type("clock", "an object with the methods now and monotonic", clock, "Leave it out.")
@@ -88,7 +88,7 @@ def parse_http_date(text: str) -> datetime | None:
 
 
 class Authorization(NamedTuple):
-    """The authorization of a call. Holds no secrets.
+    """The authorization of a call, without secrets.
 
     Attributes:
         kind: kind of credentials.
@@ -154,7 +154,7 @@ class Call:
         elapsed: time from sending to the end of the body, or to the failure; None while the call is unfinished.
         authorized_by: how it was authorized; None for a token request.
         tries: how often it was sent, from 1.
-        since: reading of the monotonic clock when it was sent, in seconds; means nothing for a replayed call.
+        since: reading of the monotonic clock when it was sent, in seconds; meaningless for a replayed call.
     """
 
     sent_at: datetime
@@ -205,7 +205,7 @@ class ResponseSource:
     """Where a response came from. It is an extension of the response, which pickling drops.
 
     Attributes:
-        describe: returns words such as `live · live calls, as of …`, as they are when a table is made; or None.
+        describe: returns a description such as `live · live calls, as of …` when a table is made; or None.
         call: method and path of the call that it answers; "" for a response of another client.
         replayed_from: name of the cassette's file that it was replayed from; "" for a live one.
     """
@@ -216,7 +216,7 @@ class ResponseSource:
 
 
 def source_of(response: Any) -> ResponseSource:
-    """Return the notes on a response, to read or to fill in; those of anything else are empty."""
+    """Return the source of a response, to read or to fill in; for anything else, an empty one."""
     extensions = getattr(response, "extensions", None)
     if not isinstance(extensions, dict):
         return ResponseSource()

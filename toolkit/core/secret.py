@@ -1,8 +1,8 @@
 """Secret text, masked wherever Python would print it, and the register of all secrets that this process knows.
 
-Credentials add their secrets to `REGISTER` when they are made, token replies when they arrive, and `secrets=` of a
-cassette adds what the user names. Every recorder, log filter, mask and leak check of the process reads it. Displays
-also mask what `HELD` has: every Secret that the user's own code made.
+Credentials add their secrets to `REGISTER` when they are made, token responses add theirs when they arrive, and
+`secrets=` of a cassette adds what the user names. Every recorder, log filter, mask and leak check of the process reads
+it. Displays also mask every Secret in `HELD`, which the user's own code made.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ SHORTEST_SECRET = 8  # characters; the value of a shorter secret is too common t
 class Secret:
     """A secret text, such as a key or a token.
 
-    `str`, `repr`, `format` and f-strings show a mask of fixed length; JSON and pickling are refused. `reveal()` is
-    the only way to get the text, and easy to find in a review.
+    `str`, `repr`, `format` and f-strings show a mask of fixed length; JSON and pickling are refused. `reveal()` is the
+    only way to get the text, and is easy to find in a code review.
 
     Args:
         text: the secret text, or another Secret.
@@ -41,7 +41,7 @@ class Secret:
             del text  # it may contain the secret, and verbose tracebacks show local variables
             raise TypeError(f"a secret is text, not {wrong}")
         self.__text = text
-        # The package also keeps texts in Secrets that only may be secret, such as the ID in a profile.
+        # The package also keeps texts in Secrets that may or may not be secret, such as the ID in a profile.
         caller = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001
         if text and caller.partition(".")[0] != "toolkit":
             HELD.setdefault(self)

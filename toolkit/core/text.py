@@ -3,8 +3,8 @@
 Foreign text is escaped for a terminal (`printable`), an error message (`excerpt`), a page (`as_html`) or a job's log
 (`annotation`), and known secrets are masked (`masked`). Counts, dates and lifetimes have the same format everywhere.
 
-Cards in HTML read well in light and dark themes and on code-hosting sites, which strip style sheets and
-classes: styles are set on the elements, and colours come from the theme's variables where there are any.
+HTML cards are readable in light and dark themes and on code-hosting sites, which strip style sheets and classes: styles
+are set on the elements, and colours come from the theme's variables where there are any.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def count_text(number: int, noun: str) -> str:
 
 
 def date_text(instant: datetime) -> str:
-    """Return the day of an instant, in English whatever the locale: `12 May 2026`."""
+    """Return the day of an instant, always in English: `12 May 2026`."""
     return f"{instant.day} {_MONTHS[instant.month - 1]} {instant.year}"
 
 
@@ -100,7 +100,7 @@ _CARD: Final = (
     "color:var(--vscode-editor-foreground, var(--jp-ui-font-color1, inherit))"
 )
 _BADGE: Final = "display:inline-block;border:1px solid currentColor;border-radius:1em;padding:0 .55em;font-size:.9em"
-# Opacity keeps the theme's own text colour, which reads on any background.
+# Opacity keeps the theme's own text colour, which is readable on any background.
 _MUTED: Final = "opacity:.75"
 # JupyterLab would align table cells to the right.
 _CELL: Final = "text-align:left;padding:.1em 1.2em .1em 0"
@@ -137,7 +137,7 @@ def list_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
-SLICE: Final = 1 << 18  # characters that one search reads, since a search blocks all other threads
+SLICE: Final = 1 << 18  # maximum characters per search, since a search blocks all other threads
 
 
 def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Match[AnyStr]]:

@@ -1,11 +1,11 @@
-"""Errors without the frames that hold credentials.
+"""Errors without the frames that contain credentials.
 
 Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame: in code that
 reads credentials the credentials, and in httpx, httpcore and h11 the authorized request with its headers and bytes.
 
-- `frameless` is for public functions and constructors that take secrets: their errors show none of our frames.
+- `frameless` is for public functions and constructors that take secrets: their errors do not show the toolkit's frames.
 - `attempt` is for calls of other libraries with secrets: their errors are replaced by ours.
-- `causes` yields all errors linked to one, so that `transport.flow` can take the frames of each away.
+- `causes` yields all errors linked to one, so that `transport.flow` can remove the frames of each.
 
 A warning points at the nearest line of the user's code (`warn`), whose IPython shell and names are found here too.
 """
@@ -38,7 +38,7 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
     dropped, except an error that the caller was already handling. An error that is neither the toolkit's nor one of
     Python's about the call itself may quote a secret: it is replaced by a ToolkitError that names its type and place.
 
-    Not for generators and coroutine functions, whose errors are raised only after they have returned.
+    Do not use it for generators and coroutine functions, whose errors are raised only after they have returned.
     """
 
     @wraps(function)
@@ -52,7 +52,7 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
         try:
             raise error
         finally:
-            del error  # the error holds this frame: a cycle would keep it and the frames of the callers alive
+            del error  # the error refers to this frame: a cycle would keep it and the callers' frames alive
 
     return call
 
@@ -60,7 +60,7 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
 def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError]) -> _Result:
     """Return the result of `call`; if it fails, raise the error that `otherwise` makes, without a link to the original.
 
-    For other libraries and foreign signers (cryptography, jwt, json): their errors may hold the text of a key.
+    For other libraries and foreign signers (cryptography, jwt, json): their errors may contain the text of a key.
     """
     with suppress(Exception):
         return call()
@@ -70,7 +70,7 @@ def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError
 def causes(error: BaseException, above: Container[FrameType] = ()) -> Iterator[BaseException]:
     """Yield an error and all errors linked to it, with the members of groups, such as one for each address tried.
 
-    An error raised in one of the frames `above` is the caller's. It is left out, as are errors linked only through it.
+    An error raised in one of the frames `above` is the caller's: it and errors linked only through it are left out.
     """
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()
@@ -102,9 +102,9 @@ def _showable(error: BaseException, name: str) -> BaseException:
 
 
 def warn(message: str) -> None:
-    """Warn at the nearest caller outside the toolkit and its HTTP library, however many functions are between.
+    """Warn at the nearest caller outside the toolkit and its HTTP library, however deep the stack is.
 
-    Known secrets are masked: a warning may quote names from an answer.
+    Known secrets are masked: a warning may quote names from a response.
     """
     level, frame = 1, sys._getframe()  # noqa: SLF001 - warnings can skip files by prefix only since Python 3.12
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED_OVER:
@@ -119,6 +119,6 @@ def shell() -> Any | None:
 
 
 def name_of(value: object) -> str:
-    """Return the first variable in the user's notebook that holds an object, or ""."""
+    """Return the name of the first variable in the user's notebook with this object, or ""."""
     names: dict[str, Any] = getattr(shell(), "user_ns", {})
     return next((name for name, held in [*names.items()] if held is value and not name.startswith("_")), "")

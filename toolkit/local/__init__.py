@@ -1,11 +1,11 @@
-"""Settings, files, folders, locks and progress: what the toolkit needs from this machine and shows on it.
+"""Settings, files, folders, locks and progress bars: what the toolkit uses on this machine.
 
-- `files` writes files whole or not at all, opens files of this user only, and reads text that may hold secrets.
-- `folders` finds the project folder and the user's own folders, and tells the user's own files and variables from those
-  that a project brings along.
+- `files` writes files atomically, opens files of this user only, and reads text that may contain secrets.
+- `folders` finds the project folder and the user's own folders, and distinguishes the user's own files and variables
+  from those that a project provides.
 - `settings` reads `toolkit.toml` and the TOOLKIT_* variables: addresses, header prefix, cassettes folder and the like.
 - `locks` gives one process at a time exclusive access to a file.
-- `progress` shows how far a loop is, `tk.progress(items)`, with rich's bar.
+- `progress` shows the progress of a loop, as in `tk.progress(items)`, with rich's bar.
 
 Credentials are not read here: see `toolkit.auth.profiles`.
 """

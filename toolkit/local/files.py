@@ -1,9 +1,9 @@
-"""Write files whole or not at all, read text that may hold secrets, and keep files of one user closed to others.
+"""Write files atomically, read text that may contain secrets, and protect one user's files from others.
 
 Write with `write_atomically`, which replaces an existing file, or with `create_new`, which refuses to. Neither follows
-a link in place of the file: a project that was cloned, or another user of the folder, may have put it there. Read with
+a link in place of the file, because a cloned project or another user of the folder may have put it there. Read with
 `read_text` or `parse_toml`: their errors do not quote the text. Files that only this user may read are opened with
-`open_own` and `read_private`, and lie in a `private_folder`.
+`open_own` and `read_private`, and are in a `private_folder`.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Pa
     Args:
         path: the file. Its folder must exist.
         data: the new content.
-        private: only the user may read the file, and a link in its place is replaced. Otherwise a link is an error,
-            and the file keeps its permissions; a new file gets the usual ones.
-        like: the file whose permissions it gets; by default the file itself.
+        private: True if only the user may read the file; a link in its place is replaced. Otherwise a link is an error,
+            and the file keeps its permissions; a new file gets the default ones.
+        like: the file whose permissions are copied; by default the file itself.
 
     Raises:
-        UnfitFile: if it is a link, and not to be private.
+        UnfitFile: if it is a link and `private` is False.
         OSError: if the file cannot be written. The old file stays, and no temporary file is left.
     """
     if not private:
@@ -58,8 +58,8 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
     """Write a file that does not exist yet, and wait until it is on the disk; arguments as in `write_atomically`.
 
     Raises:
-        FileExistsError: if the name exists already, even as a dangling link.
-        OSError: if the file cannot be written. No error leaves a new file behind.
+        FileExistsError: if the file exists already, even as a dangling link.
+        OSError: if the file cannot be written. No file is left after an error.
     """
     _write(path, data, like=None if private else path)
 
@@ -71,7 +71,7 @@ def open_new(file: Path, *, like: Path | None) -> int:
     default permissions; if `like` is None, only the user may read it.
 
     Raises:
-        OSError: if it cannot be created, or its name exists already, even as a dangling link.
+        OSError: if it cannot be created, or exists already, even as a dangling link.
     """
     try:
         old = None if like is None else os.lstat(like)
@@ -97,7 +97,7 @@ def read_file(file: Path, limit: int = -1) -> bytes:
 
 
 def read_text(file: Path, what: str, next_step: str) -> str:
-    """Return the text of a file that may hold secrets, without a byte order mark.
+    """Return the text of a file that may contain secrets, without a byte order mark.
 
     Args:
         file: the file. Its path is not quoted in an error: it may be a secret that was put in the wrong place.
@@ -123,7 +123,7 @@ def read_text(file: Path, what: str, next_step: str) -> str:
 
 
 def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
-    """Return the content of a TOML document that may hold secrets; arguments as in `read_text`.
+    """Return the content of a TOML document that may contain secrets; arguments as in `read_text`.
 
     Raises:
         ConfigurationError: if it is not TOML; it names the line, but not the parser's reason, which may quote the text.
@@ -197,7 +197,7 @@ def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = Fal
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that only its user may enter, or close an existing folder of this user to others.
+    """Make a folder that only its user may enter, or restrict an existing folder of this user to that.
 
     Raises:
         UnfitFile: if it is a link, or belongs to another user.
@@ -238,7 +238,7 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
         if str(path).strip():
             return whole
     del path
-    what = "No file can have that path: it is empty or too long, has an odd character, or begins with an unknown ~."
+    what = "No file can have that path: it is empty or too long, has a wrong character, or begins with ~ and no user."
     raise ConfigurationError(what, "Name another path.", about=about)
 
 
@@ -251,7 +251,7 @@ def lies_in(path: Path, folder: Path) -> bool:
 
 
 def workspace_path(path: Path, workspace: Path) -> str:
-    """Return a path as annotations need it: relative to the folder of the checkout if it is inside, with slashes."""
+    """Return a path as annotations need it: with slashes, and relative to the checkout if it is inside."""
     file, folder = path.resolve(), workspace.resolve()
     return (file.relative_to(folder) if file.is_relative_to(folder) else path).as_posix()
 
@@ -265,7 +265,7 @@ def shown(path: Path) -> str:
 
 
 def _write(file: Path, data: bytes, *, like: Path | None, target: Path | None = None) -> None:
-    """Write a new file, wait until it is on the disk, and give it the name of the target; leave none if that fails."""
+    """Write a new file, wait until it is on the disk, and rename it to the target; if that fails, no file is left."""
     descriptor = open_new(file, like=like)
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -276,7 +276,7 @@ def _write(file: Path, data: bytes, *, like: Path | None, target: Path | None = 
             file.replace(target)
     except BaseException:
         with suppress(OSError):
-            file.unlink(missing_ok=True)
+            file.unlink()
         raise
 
 

@@ -1,11 +1,11 @@
-"""Find the folders of the project and of the user, and tell the user's own variables from those of a project.
+"""Find the folders of the project and of the user, and distinguish the user's own variables from those of a project.
 
-A project may come from anybody: it is cloned, or lies in a folder that others may write to, such as /tmp.
+A project may come from anybody: it may be cloned, or in a folder that others can write to, such as /tmp.
 
-- A settings file says where credentials are sent. So it counts only if it belongs to this user, to root, or to the
-  owner of the working folder, who is trusted already, because Python runs modules from there.
-- Editors export the `.env` files of projects into the process, and a process cannot tell where its variables come
-  from. So a variable is the user's own only if no `.env` around sets it.
+- A settings file says where credentials are sent. So it is used only if it belongs to this user, to root, or to the
+  owner of the working folder, who is trusted anyway, because Python runs modules from there.
+- Editors export the `.env` files of projects into the process, and a process cannot tell where its variables come from.
+  So a variable is the user's own only if none of these `.env` files sets it.
 - The user's configuration folder has saved profiles, keys, and the addresses that credentials may go to; the cache
   folder has tokens. A variable that a `.env` sets does not move them.
 """
@@ -39,21 +39,21 @@ _MARKERS: Final = (SETTINGS_FILE, "pyproject.toml")
 _ROOT: Final = 0
 _KEY_LENGTH: Final = 32  # bytes
 _LARGEST: Final = 1 << 20  # bytes of a `.env`
-# Readers differ in what ends a line, and some take a value in quotes from the next one.
+# Readers of `.env` differ in what ends a line, and some accept a quoted value on the next line.
 _ASSIGNED: Final = re.compile(r"""(?<!\w)([^\W\d]\w*)["']?\s*[=:](?=[^\S\r\n]*\S|\s*["'`])""")
 
 
 def current_project(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder of the project that this process works in.
 
-    That is the folder in TOOLKIT_PROJECT; else the project of the working directory; else that of the running
-    notebook, if Jupyter or VS Code says where it lies; else the working directory.
+    That is the folder in TOOLKIT_PROJECT; else the project of the working directory; else that of the running notebook,
+    if Jupyter or VS Code says where it is; else the working directory.
 
     Args:
         environ: environment variables; by default those of the process.
 
     Raises:
-        ConfigurationError: if TOOLKIT_PROJECT does not name a folder, or another user's `toolkit.toml` lies in one of
+        ConfigurationError: if TOOLKIT_PROJECT does not name a folder, or another user's `toolkit.toml` is in one of
             these folders.
     """
     environ = os.environ if environ is None else environ
@@ -93,17 +93,17 @@ def belongs_to_stranger(file: Path, folder: Path) -> bool:
 def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
     """Return the names of variables, in capitals, that the `.env` files around a project set, with the files.
 
-    The files lie in these folders and in all above them, below the home folder: the project, the working directory,
-    the folder that the shell was in, that in TOOLKIT_PROJECT, and that of the running notebook. What looks like an
-    assignment counts even within a value, but not in a comment: editors read such files each in its own way.
+    The files are in these folders and all above them, below the home folder: the project, the working directory, the
+    folder of the shell, of TOOLKIT_PROJECT, and of the running notebook. What looks like an assignment counts, even
+    within a value, but not in a comment: each editor reads such files in its own way.
 
     Args:
         project: the folder of the project.
-        beside: True to look into the folders beside and directly below these, too. An editor with several folders open
+        beside: True to include siblings and direct subfolders of these folders. An editor with several folders open
             exports the file of one of them to all.
 
     Raises:
-        ConfigurationError: if a file is too large to be read, so that nobody knows what it sets.
+        ConfigurationError: if a file is too large to be read, so that it is unknown what it sets.
     """
     names: dict[str, Path] = {}
     for file in _env_files(project, beside=beside):
@@ -120,9 +120,9 @@ def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
 
 
 def own_variable(name: str) -> str | None:
-    """Return a variable of the process; None if it is not set, a `.env` sets it, or nobody knows whether one does.
+    """Return a variable of the process; None if it is not set, if a `.env` sets it, or if that is unknown.
 
-    The files in folders beside count for variables of the toolkit only: others may be there for other programs.
+    The files in sibling folders count only for variables of the toolkit, because they may be for other programs.
     """
     value = os.environ.get(name)
     if not value:
@@ -189,14 +189,14 @@ def _named_project(text: str) -> Path:
 
 
 def _counts(file: Path, start: Path) -> bool:
-    """Check whose file marks a project. A stranger's is refused in `start`, and ignored with a warning above it."""
+    """Check the owner of a project's file. Another user's is refused in `start`, and ignored with a warning above."""
     is_in_start = file.parent == start
     is_strange = belongs_to_stranger(file, start) or belongs_to_stranger(file.parent, start)
     if not is_strange or (is_in_start and file.name != SETTINGS_FILE):
         return True
     advice = (
         f"If you trust it, take ownership (chown) or load it by name: tk.Settings.load({str(file)!r}). "
-        "Otherwise work in a folder of your own."
+        "Otherwise, work in your own folder."
     )
     if is_in_start:
         what = f"{file} belongs neither to you nor to the owner of its folder, so anybody may have put it there."
@@ -219,7 +219,7 @@ def _folders_upward(start: Path) -> Iterator[Path]:
 
 
 def _notebook_folder(environ: Mapping[str, str]) -> Path | None:
-    """Return the folder of the notebook that runs in this process, if it says where it lies.
+    """Return the folder of the notebook that runs in this process, if it is known.
 
     Jupyter's server sets JPY_SESSION_NAME for the kernels that it starts, and VS Code a variable in the notebook.
     """

@@ -1,7 +1,7 @@
 """File locks between processes and threads, released when the process that holds them ends.
 
-The package `filelock` is not used: where the kernel does not have locks, it falls back to a marker file, which outlives
-a killed process, and it changes forking for the whole process.
+The package `filelock` is not used: where the kernel does not support locks, it falls back to a marker file, which
+outlives a killed process, and it changes forking for the whole process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`progress` goes through items and shows how far the loop is, with rich's bar at a terminal or its text in a cell."""
+"""`progress` iterates over items and shows the progress, with rich's bar at a terminal or its text in a cell."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _WIDTH: Final = 88  # characters of the line in a notebook
 def progress(
     items: Iterable[Item] | AsyncIterable[Item], *, total: SupportsIndex | None = None, label: str = ""
 ) -> Loop[Item]:
-    """Go through items and show how many are done, and how long the rest will take.
+    """Iterate over items and show how many are done, and how long the rest will take.
 
     >>> for number in tk.progress(numbers, label="accounts"):
     ...     session.broker.get(f"/v1/accounts/{number}")
 
-    A bar of rich appears after half a second, and its last line stays, even when the loop is stopped or fails. It is
-    silent while every call of the loop is replayed and with TOOLKIT_OFFLINE, so that a replayed notebook stays the
-    same, and where nobody would see it, such as in a log.
+    A rich progress bar appears after half a second, and its last line stays, even if the loop is stopped or fails.
+    Nothing is shown while every call of the loop is replayed, or with TOOLKIT_OFFLINE, so that a replayed notebook
+    stays the same, or where nobody would see it, such as in a log.
 
     Args:
-        items: anything that `for` or, in an async cell, `async for` goes through.
+        items: anything that `for` or, in an async cell, `async for` can iterate over.
         total: how many items there are, if the items do not know it themselves, as with `frame.itertuples()`,
             `executor.map(...)` and `asyncio.as_completed(tasks)`.
         label: what the items are.
@@ -76,7 +76,7 @@ class Loop(Generic[Item]):
 def progress_bar(
     label: str, total: int | None, *, seconds: Callable[[], float] = time.monotonic, traffic: SimpleNamespace = TRAFFIC
 ) -> Iterator[Callable[..., None]]:
-    """Provide the function `show(done, note="")`, which shows how far something is, twice a second."""
+    """Provide the function `show(done, note="")`, which shows progress twice a second."""
     started = shown_at = seconds()
     sent, played = traffic.sent, traffic.played
     bar: Bar | None = None
@@ -100,7 +100,7 @@ def progress_bar(
 
 
 class Bar:
-    """A bar of rich at the terminal, or its text as an output of the running cell, where no widget remains."""
+    """A rich progress bar at the terminal, or its text as an output of the running cell, without a widget."""
 
     def __init__(self, label: str, total: int | None, started: float, seconds: Callable[[], float]) -> None:
         from rich import progress

@@ -1,12 +1,12 @@
 """Settings: the eight addresses of the service, the header prefix and the cassettes folder.
 
 They come from `toolkit.toml` in the project folder and from TOOLKIT_* environment variables, which take precedence.
-They never hold credentials, whose variables are in `toolkit.auth.profiles.fields`.
+They never contain credentials, whose variables are in `toolkit.auth.profiles.fields`.
 
-Code and variables come from the user. A settings file may come from anybody, because projects are cloned and pulled. So
-settings remember the source of each value: `toolkit.auth.destinations` compares the addresses in a file with those that
-the user allowed, a file may not put cassettes outside its project, and `check_trust` refuses certificates and proxies
-that a project's `.env` chooses.
+Code and variables come from the user. A settings file may come from anybody, because projects are cloned and pulled.
+That is why settings remember the source of each value: `toolkit.auth.destinations` compares the addresses in a file
+with those that the user allowed, a file may not put cassettes outside its project, and `check_trust` refuses
+certificates and proxies that a project's `.env` chooses.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ class Settings:
         cassettes: folder of cassettes that are named without a path; relative to `project`.
         project: the folder of `toolkit.toml` or `pyproject.toml`, else the working directory.
         file: the settings file that was read or looked for, or None.
-        scrubbing: what to remove from recordings besides credentials: lists of texts, named like the
-            arguments of `tk.Rules`.
+        scrubbing: what to remove from recordings in addition to credentials: lists of strings, named like the arguments
+            of `tk.Rules`.
         scan: the table [scan] as it is in the file; `tk.scan` checks it.
         publish: "as is" to publish recordings of real accounts without pseudonyms, or None to refuse.
         stale_after: age from which a recording counts as stale, in days: "180d"; None for never.
-        verify: whose certificates sessions trust by default: "system" for those that the machine trusts, or the path of
+        verify: which certificates sessions trust by default: "system" for those that the machine trusts, or the path of
             a file with certificate authorities, relative to `project`; None for those of httpx.
         sources: the settings file or the name of the variable that each setting comes from, by the names of settings
-            and addresses; those without a source come from code.
+            and addresses; those without one come from code.
 
     Raises:
-        ConfigurationError: if a name is unknown or a value malformed; `about` is the setting.
+        ConfigurationError: if a name is unknown or a value is invalid; `about` is the setting.
         UnsafeAddress: if an address has userinfo, or is plain http to another machine.
     """
 
@@ -97,7 +97,7 @@ class Settings:
         for name, table in tables.items():
             object.__setattr__(self, name, table)
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
-            what = "The header prefix cannot start a header name: it has letters, digits and single hyphens"
+            what = "The header prefix cannot start a header name: it may have letters, digits and single hyphens"
             raise _malformed("header_prefix", what, 'header_prefix = "SVC"')
         if not isinstance(self.cassettes, str | Path):
             raise _malformed("cassettes", "The cassettes folder is not a path", 'cassettes = "cassettes"')
@@ -108,7 +108,7 @@ class Settings:
             raise _malformed("stale_after", "stale_after is not an age in days", 'stale_after = "180d"')
         is_word = isinstance(self.verify, str) and self.verify.lower() in {*_TRUE, *_FALSE, "none"}
         if is_word or not isinstance(self.verify, str | Path | None):
-            what = "verify cannot change whether certificates are verified: it names whom to trust"
+            what = "verify cannot turn off the verification of certificates: it names the authorities to trust"
             raise _malformed("verify", what, 'verify = "system", or the path of a file with certificate authorities')
 
     def __repr__(self) -> str:
@@ -146,7 +146,7 @@ class Settings:
             values["addresses"] = _table("addresses", values.get("addresses", {}))
             places: dict[str, Path | str] = {}
             if values["addresses"] or len(values) > 1:
-                # A prefix that a file leaves out is its choice, too.
+                # Leaving the prefix out is a choice of the file, too.
                 places = dict.fromkeys(["header_prefix", *values, *values["addresses"]], file)
             for name, text in _settings_in(environ).items():
                 (values["addresses"] if name in ADDRESS_NAMES else values)[name] = text
@@ -187,7 +187,7 @@ class Settings:
 
     @property
     def trusted(self) -> str | None:
-        """Whose certificates sessions trust: "system", the absolute path of a file or folder, or None for httpx's.
+        """Which certificates sessions trust: "system", the absolute path of a file or folder, or None for httpx's.
 
         Raises:
             ConfigurationError: if the path begins with a home folder that does not exist.
@@ -221,21 +221,21 @@ def is_offline() -> bool:
     """Return True if TOOLKIT_OFFLINE asks for replay only.
 
     Raises:
-        ConfigurationError: if its value means neither yes nor no.
+        ConfigurationError: if its value is neither yes nor no.
     """
     value = os.environ.get(_OFFLINE_VARIABLE, "").strip().lower()
     if value not in _TRUE | _FALSE:
-        what = f"TOOLKIT_OFFLINE is {value!r}, which means neither yes nor no."
+        what = f"TOOLKIT_OFFLINE is {value!r}, which is neither yes nor no."
         raise ConfigurationError(what, "Set it to 1 or 0.", about=_OFFLINE_VARIABLE)
     return value in _TRUE
 
 
 def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
-    """Return whose certificates a session that may send trusts: with True, what the settings say, or httpx's.
+    """Return which certificates a session that may send trusts: with True, what the settings say, or httpx's.
 
-    Whoever wrote the `.env` of a project could vouch for a server of his own, write down the keys of connections, or
-    name a proxy with a reference to a secret in its URL, which the editor expands. If such a file sets one of these
-    variables, and the session would use it, this is an UnsafeAddress.
+    The author of a project's `.env` could make sessions trust a server of theirs, log the keys of connections, or name
+    a proxy whose URL refers to a secret, which the editor expands. If such a file sets one of these variables and the
+    session would use it, UnsafeAddress is raised.
 
     Args:
         verify: the argument of the session.
@@ -258,7 +258,7 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
             raise UnsafeAddress(
                 f"{shown(exported[name])} sets {name}, but a file of a project cannot choose certificates, your "
                 "proxy, or who can read what is sent.",
-                "Take it out there. Set it in your own environment, or pass verify= or proxy= in code.",
+                "Remove it from that file. Set it in your own environment, or pass verify= or proxy= in code.",
                 about=name,
             )
     return trusted
@@ -286,11 +286,11 @@ def _table(name: str, value: Any) -> dict[Any, Any]:
 
 
 def _malformed(about: str, what: str, example: str) -> ConfigurationError:
-    return ConfigurationError(f"{what}.", f"Write it like {example}.", about=about)
+    return ConfigurationError(f"{what}.", f"Use a form such as {example}.", about=about)
 
 
 def _check_cassettes(settings: Settings) -> None:
-    """Refuse a cassettes folder that lies outside the project, if a settings file or a `.env` names it.
+    """Refuse a cassettes folder outside the project if a settings file or a `.env` names it.
 
     Cassettes are written there, and files there are replayed: the author of a cloned project must not choose the
     folder.
@@ -298,8 +298,7 @@ def _check_cassettes(settings: Settings) -> None:
     source, project, folder = settings.place_of("cassettes"), settings.project, Path(settings.cassettes)
     if source == VARIABLES["cassettes"]:  # which comes from the user, unless the project's `.env` sets it
         source = exported_by(project, beside=True).get(source, "")
-    goes_elsewhere = folder.is_absolute() or folder.drive or ".." in folder.parts or str(folder).startswith("~")
-    if source and (goes_elsewhere or not lies_in(project / folder, project)):
+    if source and (str(folder).startswith("~") or not lies_in(project / folder, project)):
         raise ConfigurationError(
             f"cassettes in {source} is outside the folder of the project.",
             'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '

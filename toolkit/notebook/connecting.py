@@ -1,7 +1,7 @@
-"""Connect: open the chosen session, try its credentials with one call, and put into words what went wrong.
+"""Connect: open the chosen session, try its credentials with one call, and describe what went wrong.
 
-`Problem` is what the panel shows; `problem_of` makes one of an error, in its words. A front end that does not show the
-panel's fields is asked below the cell (`ask`).
+`Problem` is what the panel shows; `problem_of` makes one from an error. In a front end that does not show the panel's
+fields, questions appear below the cell (`ask`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from toolkit.auth.destinations import Change
     from toolkit.core.secret import Secret
 
-# What errors advise in code, and what to do on the panel instead.
+# What errors advise for code, and what to do on the panel instead.
 _NOT_CODE: Final = {"pathlib": HOW_TO_GIVE_A_KEY, 'passphrase="': "Type its passphrase."}
 TRUST: Final = "I trust this destination"
 _REFUSED: Final = frozenset({400, 401, 403})  # invalid_client is 400 or 401, RFC 6749 section 5.2
@@ -48,9 +48,9 @@ class Mode(StrEnum):
 
 
 class Connection(NamedTuple):
-    """A session, how it was opened, and the number of accounts that the trial call returned, None in a replay.
+    """A session, how it was opened, and the number of accounts that the trial call returned (None in a replay).
 
-    The session has not sent anything yet, but has the token of the trial.
+    The session has not sent anything yet, but has the token of the trial call.
     """
 
     session: Session
@@ -67,8 +67,8 @@ def connect(
 ) -> Connection:
     """Open the session and, unless it replays, try the credentials with one call.
 
-    The trial call is live and made in another session. So it is neither recorded nor listed among the session's
-    calls, and a replay gives the same results as the recording. Recording adds to what the cassette holds.
+    The trial call is live and made in another session. So it is neither recorded nor listed among the session's calls,
+    and a replay gives the same results as the recording. Recording adds to an existing cassette.
 
     Raises:
         ToolkitError: if the session cannot be opened or the service refuses the credentials; nothing is left open.
@@ -77,7 +77,7 @@ def connect(
         session = Session(environment, credentials, cassette=cassette, mode="none", settings=settings)
         _check_recorded(session)
         return Connection(session, mode)
-    # Opened before the trial: a cassette that cannot be recorded to is found before anything is sent.
+    # Opened before the trial, so that a cassette that cannot be recorded to is noticed before anything is sent.
     record_mode = "new_episodes" if mode is Mode.RECORD else None
     session = Session(environment, credentials, cassette=cassette, mode=record_mode, settings=settings)
     trial = Session(session.environment, session.credentials, settings=settings)
@@ -110,8 +110,8 @@ class Problem(NamedTuple):
 
 
 def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: bool = False) -> Problem:
-    """Return the problem that an error means. Visitors are not told about the files of the machine's owner."""
-    if not isinstance(error, ToolkitError):  # its text may hold anything
+    """Return the problem for an error. Visitors are not told about the files of the machine's owner."""
+    if not isinstance(error, ToolkitError):  # its text may contain anything
         step = "Open a tk.Session in a cell to see the traceback."
         return Problem(f"Connecting failed: {type(error).__name__}.", step)
     field = _field_of(error, fields)
@@ -122,7 +122,7 @@ def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: 
 
 
 def _field_of(error: ToolkitError, fields: Sequence[Field]) -> str:
-    """Return the field that an error is about: the secret itself if it was refused, unless the service names a part."""
+    """Return the field that an error is about; for refused credentials, the secret or what the service names."""
     names = [field.name for field in fields]
     proof = next((field.name for field in fields if field.is_proof), "")
     if isinstance(error, TokenRefused) and error.error == "invalid_scope" and fields:
@@ -133,12 +133,12 @@ def _field_of(error: ToolkitError, fields: Sequence[Field]) -> str:
 
 
 def obstacle(environment: Environment, settings: Settings, *, for_visitors: bool) -> Problem | None:
-    """Return why an environment cannot be called now, whatever is chosen or typed, or None.
+    """Return why an environment cannot be called now with any choice, or None.
 
     The trial call goes to the interface of the accounts, and a broker partner's token comes from the auth interface.
     """
     if is_over(environment, settings):
-        step = "To go on, run service = tk.practice().start() in a cell."
+        step = "To continue, run service = tk.practice().start() in a cell."
         return Problem("The practice service at these addresses has ended.", step)
     addresses = environment.rules.addresses
     try:
@@ -150,24 +150,24 @@ def obstacle(environment: Environment, settings: Settings, *, for_visitors: bool
         if settings.addresses or for_visitors:
             return problem
         return Problem(
-            problem.what, f"{problem.next_step}\nTo try it without one, run service = tk.practice().start()."
+            problem.what, f"{problem.next_step}\nTo try it without an address, run service = tk.practice().start()."
         )
     return None
 
 
 def wrong_name(name: str, settings: Settings) -> Problem | None:
-    """Return a problem if a new cassette cannot have this name; unlike in code, a path is not accepted here."""
+    """Return a problem if a new cassette cannot have this name; unlike in code, paths are not accepted here."""
     try:
         if name and find_cassette(name, settings).parent == settings.cassettes_folder:
             return None
     except ConfigurationError as error:
         return problem_of(error)
     what = f"A new cassette cannot be called {excerpt(name)!r}." if name else "The cassette has no name."
-    return Problem(what, 'Type one of letters, digits, spaces, "-" and "_", such as my-recording.')
+    return Problem(what, 'Type a name of letters, digits, spaces, "-" and "_", such as my-recording.')
 
 
 def untrusted(new: Sequence[Change]) -> Problem:
-    """Return the problem of a project that names destinations which the user did not allow yet."""
+    """Return the problem with a project that names destinations that the user has not allowed yet."""
     lines = [change.in_words() for change in new]
     advice = f"Whoever wrote that would receive the credentials. If you trust it, tick “{TRUST}”."
     return Problem("The destination of these credentials is new.", "\n".join([*lines, advice]))

@@ -1,7 +1,7 @@
 """`%load_ext toolkit` masks known secrets in what is shown, and adds the cell magic `%%cassette NAME [--mode MODE]`.
 
-A cell that starts with `%%cassette` runs with a cassette in place for every session that has none of its own.
-`without_cell_magic` turns the first line into the line magic `%cassette`; IPython's events tell when the cell ends.
+In a cell that starts with `%%cassette`, every session without its own cassette uses this one. `without_cell_magic`
+turns the first line into the line magic `%cassette`; IPython's events tell when the cell ends.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Magics:
     def cassette(self, line: str) -> None:
         """Record or replay what the sessions of this cell do: %%cassette NAME [--mode MODE].
 
-        The output of the cell says what was replayed and recorded. A session with a cassette of its own keeps it, and
-        the cell says so if it used that session. A session opened in the cell stays with the cell's cassette.
+        The output of the cell says what was replayed and recorded. A session with its own cassette keeps it, and the
+        output says so if the cell used that session. A session that is opened in the cell keeps the cell's cassette.
         """
         try:
             arguments = self._arguments.parse_args(shlex.split(line))
@@ -75,7 +75,7 @@ class Magics:
     def end_of_cell(self, result: ExecutionResult | None) -> None:
         """Remove the cell's cassette, however the cell ended; an interrupted cell may have no result."""
         owner, cell = self._owner, None if result is None else result.info
-        # Compared by its text: IPython makes a new description of a cell that was interrupted while it awaited.
+        # Compared by text: IPython makes a new description of a cell that was interrupted during an `await`.
         if owner is not None and cell is not None and cell.raw_cell != owner.raw_cell:
             return  # it ran within the cell that has the cassette
         self._owner = None
@@ -97,7 +97,7 @@ class Magics:
                 _print(what, sys.stderr)
 
     def _own_cassettes(self) -> Iterator[tuple[str, Cassette]]:
-        """Yield the cassettes of sessions and panels in variables, each with the name of its variable."""
+        """Yield the cassettes of the sessions and panels in variables, each with the name of its variable."""
         panels = sys.modules.get("toolkit.notebook.panel")  # loaded if there is a panel
         for name, value in [*self._shell.user_ns.items()]:
             kind = type(value)  # isinstance() would ask a proxy, which may answer with an error
@@ -120,7 +120,7 @@ def _summary(cassette: Cassette) -> str:
 
 
 def _print(text: str, stream: TextIO) -> None:
-    """Print a line of the cell's output. A warning would show a place in this file, and its path."""
+    """Print a line of the cell's output. A warning would show a line of this file, and its path."""
     print(printable(f"{_CELL_MAGIC}: {text}"), file=stream)
 
 

@@ -1,13 +1,13 @@
 """Mask known secrets in what a kernel shows: displays, results, stdout, stderr, tracebacks, help and widgets.
 
 `masked` replaces secrets in text, bytes and containers of these, and `MaskedStream` in a stream, where a secret may
-arrive in pieces. `Masking` wraps the methods of one shell, so it holds for threads and tasks alike. In a kernel the
-messages are masked once more when they are sent, because only there text that was written in pieces is complete.
+arrive in pieces. `Masking` wraps the methods of one shell, so it applies to threads and tasks too. In a kernel,
+messages are masked once more when they are sent, because only then is text that was written in pieces complete.
 
-Tables of pandas are also shown without the control and bidirectional characters that a service may put into them.
+Control and bidirectional characters, which may come from a service, are also removed from displayed pandas tables.
 
-What a cell or a subprocess writes past Python, such as with `os.write`, is masked in a kernel, but not in the server's
-log or at a plain terminal.
+What a cell or a subprocess writes without Python's streams, such as with `os.write`, is masked in a kernel, but not in
+the server's log or at a plain terminal.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
-# Kinds of secrets that are masked as a whole only, because a piece of them may be public. A private key shares its
-# first bytes with every key and its last bytes with its public half; each of its lines is a secret of its own.
-# Cookies hold ordinary words and dates.
+# Kinds of secrets that are masked only as a whole, because pieces of them may be public. A private key shares its first
+# bytes with all keys and its last bytes with its public key; each of its lines is a separate secret. Cookies contain
+# ordinary words and dates.
 _MASKED_AS_A_WHOLE: Final = frozenset({"PRIVATE_KEY", "COOKIE"})
 _COLOUR: Final = r"\x1b\[[0-9;:?]{0,40}[@-~]|\x1b\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)"  # ECMA-48, and links in terminals
 _TAG: Final = r"</?[A-Za-z][^<>]{0,400}>"
-_CONTEXT: Final = 3  # characters; a shorter beginning of a secret does not wait
+_CONTEXT: Final = 3  # characters; shorter beginnings of a secret are not held back
 
 
 class _Known:
-    """Every secret of the process: those of the register, and what the user holds in a `tk.Secret`."""
+    """Every secret of the process: those of the register, and every `tk.Secret` that the user made."""
 
     def __init__(self) -> None:
         self.secrets = KnownSecrets()
         self.shown = Pieces()  # replaced wherever they are shown
-        self.unfinished = Pieces()  # of every secret; text that ends with one of them may go on
+        self.unfinished = Pieces()  # of every secret; text that ends with one of them may continue
         self._counts = (0, 0)
         self._lock = threading.RLock()
 
@@ -70,7 +70,7 @@ class _Known:
     def _add(self, kind: str, text: str) -> None:
         self.unfinished.add(text, f"<{kind}>")
         if kind not in _MASKED_AS_A_WHOLE and " PRIVATE KEY-----" not in text:
-            # Pieces of it as pages, code and JSON write it, too, which is the same for most secrets.
+            # Also the pieces of its forms in pages, code and JSON, which are the same for most secrets.
             for written in (text, html.escape(text), repr(text)[1:-1], json.dumps(text)[1:-1]):
                 self.shown.add(written, f"<{kind}>")
 
@@ -79,10 +79,10 @@ _KNOWN: Final = _Known()
 
 
 def masked(value: Any) -> Any:
-    """Return a value without known secrets, or the same object if it does not hold any.
+    """Return a value without known secrets, or the same object if it does not contain any.
 
     Every secret that the process knows is replaced by its placeholder, in every form, and so are pieces of a secret
-    that a display cut short. It never raises: text that cannot be checked is not shown.
+    that a display has truncated. Errors are never raised: text that cannot be checked is not shown.
     """
     if isinstance(value, Mapping | list | tuple):
         with suppress(Exception):  # then each item is checked by itself
@@ -141,8 +141,8 @@ def _texts_in(value: Any, texts: list[str]) -> list[str]:
 class MaskedStream:
     """Takes the place of `sys.stdout` or `sys.stderr`, and masks what is written there, even in pieces.
 
-    A secret that is written in pieces is complete only when the last piece is written, and then the first ones are on
-    the screen. So text that ends like a part of a secret waits for the next write, or for the end of the cell.
+    If a secret is written in pieces, the first ones would be on the screen before it is complete. So text that ends
+    with the beginning of a secret waits for the next write, or for the end of the cell.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -152,7 +152,7 @@ class MaskedStream:
         self._held = ""
 
     def write(self, text: Any) -> Any:
-        """Write text: masked, and without an end that may be part of a secret."""
+        """Write masked text, without an end that may be part of a secret."""
         if not isinstance(text, str):
             return self.stream.write(masked(text))
         with self._lock:
@@ -160,10 +160,10 @@ class MaskedStream:
             known = _KNOWN.up_to_date()
             unfinished = known.unfinished.unfinished(whole)
             if unfinished and not known.secrets.scrub_text(whole).endswith(whole[-unfinished:]):
-                unfinished = 0  # the end of a whole secret, which looks like a part of one
+                unfinished = 0  # the end of a complete secret, which looks like the beginning of one
             end = max(len(self._sent), len(whole) - unfinished)
             self._held = whole[end:]
-            # A secret may begin in what was sent, and is then replaced beside it.
+            # A secret may begin in what was sent already; then the rest is replaced.
             passed = masked(whole[:end]).removeprefix(self._sent)
             self._sent = whole[:end][-_CONTEXT:]
         self.stream.write(passed)
@@ -174,7 +174,7 @@ class MaskedStream:
             self.write(line)
 
     def release(self) -> None:
-        """Write the text that waits, which turned out not to be the beginning of a secret."""
+        """Write the text that was held back and turned out not to be the beginning of a secret."""
         with self._lock:
             text, self._sent, self._held = masked(self._held), "", ""
         if text:
@@ -237,7 +237,7 @@ class Masking:
         self._undo.append(partial(self._shell.events.unregister, "post_execute", callback))
 
     def _mask_history(self) -> None:
-        """Mask the outputs that IPython keeps for `%notebook`: those of `%%capture` too, which nothing has shown."""
+        """Mask the outputs that IPython keeps for `%notebook`, including those of `%%capture`, which were not shown."""
         kept = getattr(self._shell.history_manager, "outputs", {})  # from IPython 9 on
         for count in (self._shell.execution_count - 1, self._shell.execution_count):
             for output in kept.get(count, ()):
@@ -254,7 +254,7 @@ class Masking:
 
         def undo() -> None:
             if vars(owner).get(name) is not outer:
-                return  # other code has wrapped it since, and still calls this wrapper
+                return  # other code has wrapped it since then, and still calls this wrapper
             if own is None:
                 delattr(owner, name)
             else:
@@ -301,11 +301,11 @@ def _masked_log(inner: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _masked_message(inner: Callable[..., Any]) -> Callable[..., Any]:
-    """Mask everything that a kernel sends: replies, prompts, widgets, and streams once they are put together."""
+    """Mask everything that a kernel sends: replies, prompts, widgets, and complete streams."""
 
     def message(kind: Any, content: Any = None, *args: Any, **more: Any) -> Any:
         if kind == "execute_reply" and isinstance(content, Mapping):
-            # The pager's payload is shown, and saved with the cell; others are code for the next cell, as it was typed.
+            # The pager's payload is shown, and saved with the cell; others are code for the next cell, as typed.
             payload = [part if part.get("source") != "page" else masked(part) for part in content.get("payload", ())]
             content = {**masked({**content, "payload": []}), "payload": payload}
         elif kind != "execute_input":  # the source, as it was typed
@@ -316,7 +316,7 @@ def _masked_message(inner: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _masked_send(inner: Callable[..., Any]) -> Callable[..., Any]:
-    """Mask the binary part of a message: the bytes of a widget, which a notebook keeps with its state."""
+    """Mask the binary part of a message: the bytes of a widget, which are saved with its state in the notebook."""
     parameters = signature(inner)
 
     def send(*args: Any, **more: Any) -> Any:
@@ -335,7 +335,7 @@ def _masked_buffer(buffer: Any) -> Any:
 
 
 def _input(streams: Sequence[MaskedStream], inner: Callable[..., Any]) -> Callable[..., Any]:
-    """Show all text before `input()` asks, and remember the answer, so that making credentials from it can warn."""
+    """Show all text before `input()` asks, and remember the answer, for a warning if credentials are made from it."""
 
     def ask(*args: Any, **more: Any) -> Any:
         for stream in streams:

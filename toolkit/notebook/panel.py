@@ -1,4 +1,4 @@
-"""`panel()` and the widget that it returns: a form above, the session below."""
+"""`panel()` and the widget that it returns: a form at the top, and the session below."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _NOT_CONNECTED: Final = "Not connected."
 _ENDED: Final = "The practice service has stopped, so the session cannot send anything."
-_KEPT: Final = "The choices above could not be connected. The session below is the earlier session."
-_EDITED: Final = "The choices above are not connected yet: press Connect. The session below is the earlier session."
+_KEPT: Final = "Could not connect with the choices above. The session below is the earlier session."
+_EDITED: Final = "The choices above are not in use yet: press Connect. The session below is the earlier session."
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
 _NO_SCREEN: Final = "Nobody can choose here: name a cassette that exists, or open a tk.Session with saved credentials."
 _EARLIER: Final = "Change the choices and connect again; until then panel.session is the earlier session."
@@ -48,7 +48,7 @@ def panel(
 ) -> Panel:
     """Show a form to connect with; the session is then `panel.session`.
 
-    The arguments are chosen when the form appears. If the cassette exists, the panel replays it at once, which sends
+    The arguments are the initial choices in the form. If the cassette exists, the panel replays it at once, which sends
     nothing and needs no credentials. In Voila, whose visitors do not own the machine, neither saved credentials nor
     other cassettes are offered, and nothing is recorded.
 
@@ -59,7 +59,7 @@ def panel(
         settings: by default those of the project and the TOOLKIT_* variables.
 
     Raises:
-        ConfigurationError: if an argument or a setting is malformed.
+        ConfigurationError: if an argument or a setting is invalid.
         CredentialsMismatch: if the credentials belong to another environment.
     """
     return Panel(environment, credentials, cassette, settings=as_settings(settings))
@@ -79,13 +79,14 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         chosen = _chosen_environment(environment, credentials)
         self._for_visitors = is_for_visitors(os.environ)
         mode = _first_mode(cassette, settings, for_visitors=self._for_visitors)
-        # A kernel may handle the messages of a page in several threads. One at a time has its turn.
+        # A kernel may handle the messages of a page in several threads. They take turns.
         self._turn = threading.RLock()
         self._named = credentials
         self._connection: Connection | None = None
         self._failure: Problem | None = None  # of the last attempt
         self._connected_choice: tuple[object, ...] = ()
         self._typed: Credentials | None = None  # typed and accepted, and not saved yet
+        self._saved = ""  # where the credentials of the session were saved
         self._sent_token: Token | None = None  # the token that the page counts down
         self._shell = tracebacks.shell()
         self._label = f"panel-{getattr(self._shell, 'execution_count', 0)}"  # of its outputs, the same in each run
@@ -119,9 +120,12 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         """
         session = self.connected_session
         if session is None:
-            why = f": {self._failure.what}" if self._failure else "."
-            is_screen = self._shell is None or can_ask()  # papermill and nbconvert answer no questions
-            raise ConfigurationError(f"The panel is not connected{why}", _PRESS_CONNECT if is_screen else _NO_SCREEN)
+            obstacle = self._form.obstacle
+            problem = obstacle or self._failure
+            why = f": {problem.what}" if problem else "."
+            is_screen = self._shell is None or can_ask()  # papermill and nbconvert cannot answer questions
+            next_step = obstacle.next_step if obstacle else _PRESS_CONNECT
+            raise ConfigurationError(f"The panel is not connected{why}", next_step if is_screen else _NO_SCREEN)
         return session
 
     @property
@@ -130,10 +134,10 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return self._connection.session if self._connection else None
 
     def connect(self) -> Session:
-        """Connect with the choices in the form, as the button does, and return the session.
+        """Connect with the choices in the form, like the button, and return the session.
 
-        Use it in a front end that does not show the panel's fields: it asks for their texts below the cell, without
-        echo, and for the path of the file if a private key is needed.
+        Use it in a front end that does not show the panel's fields: it asks for their texts below the cell and hides
+        what is typed. For a private key, it asks for the path of the file.
 
         Raises:
             ConfigurationError: if the panel cannot connect, or questions cannot be answered here. An earlier session
@@ -161,7 +165,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return f"<Panel: {self._words()}>"
 
     def _ipython_display_(self) -> None:
-        """Show a text, and the widget as a second output; the text helps where the widget cannot be shown later."""
+        """Show a text, and the widget as a second output; the text helps if the widget cannot be shown later."""
         html = panel_view.saved_html(self._words(), self._variable(), self._label)
         show({"text/plain": repr(self), "text/html": html}, raw=True)  # type: ignore[no-untyped-call]
         bundle = self._repr_mimebundle_() or {}
@@ -172,7 +176,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return panel_view.summary_text(connection) if connection else f"{self._form.environment}, not connected"
 
     def _start(self, ask_for_texts: Callable[[], None]) -> None:
-        """Connect with the choices in the form, or first ask for what is to be typed."""
+        """Connect with the choices in the form, or first ask for what has to be typed."""
         self._form.clear()
         problem = self._form.problem
         if problem is not None:
@@ -197,7 +201,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             if names:
                 self._form.clear()
             if names and not texts:
-                self._fail(Problem("This front end does not send what is typed here.", f"If so, {self._way_out()}"))
+                self._fail(Problem("This front end did not send what was typed.", f"In that case, {self._way_out()}"))
             elif names and texts.keys() == names:
                 self._connect_typed(texts)
 
@@ -220,21 +224,24 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
                 form.complain(problem_of(error))
             else:
                 self._typed = None
-                form.offer_saving(is_offered=False)
                 del form.profiles  # read again
                 form.arrange(form.credentials)
-                words = [f"Saved as {saved.name} ({saved.source}).", *(str(note.message) for note in notes)]
-                self._view.say(" ".join(words), "good")
+                places = [str(note.message) for note in notes] or [f"They are in the {saved.source}."]
+                self._saved = " ".join(["", f"Saved as {saved.name}.", *places])
+                self._edited()
 
     def _edited(self) -> None:
-        """Say whether the session matches the choices in the form."""
+        """Say whether the session matches the choices in the form; only then can its credentials be saved."""
+        is_session = self._connection is not None and self._form.choice == self._connected_choice
+        self._form.offer_saving(is_offered=is_session and self._typed is not None)
         if self._connection is None:
             self._view.say(_NOT_CONNECTED, "idle")
         elif is_over(self._connection.session.environment, self._connection.session.settings):
             self._view.say(_ENDED, "idle")
-        elif self._form.choice == self._connected_choice:
+        elif is_session:
             is_closed = self._connection.session.is_closed
-            self._view.say(panel_view.status_text(self._connection), "idle" if is_closed else "good")
+            words = panel_view.status_text(self._connection) + self._saved
+            self._view.say(words, "idle" if is_closed else "good")
         elif self._connected_choice:
             self._view.say(_EDITED, "idle")
 
@@ -244,14 +251,14 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._send_token()
 
     def _after_cell(self, _: object) -> None:
-        """Show the calls that the cell made, and the session and practice services that it closed or started."""
+        """Show the calls that the cell made, and whether it closed the session or started practice services."""
         self._refresh()
         self._follow()
 
     def _follow(self) -> None:
-        """Offer the cassettes and practice credentials that there are now, and say if the session was closed."""
+        """Offer the current cassettes and practice credentials, and say if the session was closed."""
         if not self._turn.acquire(blocking=False):
-            return  # another thread has its turn, which may last as long as a slow service
+            return  # another thread has its turn, which may take as long as a slow service
         try:
             if self._failure is None:  # whose words stay
                 is_stuck = self._form.obstacle is not None and not self._form.untrusted
@@ -296,12 +303,12 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             self._connected_choice = ()
             form.environment = self._connection.session.environment
             self._typed = credentials if is_typed and isinstance(credentials, Credentials) else None
+            self._saved = ""
             if self._typed is not None:
                 form.add(self._typed)
-            form.offer_saving(is_offered=self._typed is not None)
             if form.mode is Mode.RECORD:
                 form.recorded = form.cassette
-            # The status comes last: whoever reads it may choose something else at once.
+            # The status comes last, because a reader may choose something else at once.
             self._connected_choice = form.choice
             self._refresh()
             self._edited()
@@ -319,7 +326,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._view.say(_NOT_CONNECTED if self._connection is None else _KEPT, "bad")
 
     def _refresh(self) -> None:
-        """Show the session as it is now, and send the page each token once; the page counts down by itself."""
+        """Show the session as it is now, and send each token to the page once; the page counts down by itself."""
         connection = self._connection
         if connection is not None:
             session = connection.session
@@ -335,7 +342,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._view.send_token(self._sent_token, session.now() if session else None)
 
     def _variable(self) -> str:
-        """Return the variable that holds this panel, or "" if there is none; visitors have no cells to see it in."""
+        """Return the name of the variable with this panel, or "" if there is none; visitors do not see cells."""
         return tracebacks.name_of(self) or ("panel" if self._for_visitors else "")
 
 

@@ -1,7 +1,7 @@
-"""The form of the panel: environment, mode, cassette and credentials; the choice in one decides what the others offer.
+"""The form of the panel: environment, mode, cassette and credentials. Each choice decides what the others offer.
 
-All controls are made at once, and those that the present choices do not need are hidden. A control is never made anew,
-so the keyboard focus stays where the person is.
+All controls are made at once, and those that the current choices do not need are hidden. Controls are never made again,
+so the keyboard focus stays where it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import ipywidgets
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.destinations import Change, new_in_environment, note_destinations
-from toolkit.auth.profiles.saving import is_practice, running_services
+from toolkit.auth.profiles.saving import is_over, is_practice, running_services
 from toolkit.core.document import DEFAULT_HEADER_PREFIX, CredentialKind, Environment
 from toolkit.core.errors import ToolkitError
 from toolkit.local.settings import Settings, is_offline
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 NEW_CASSETTE: Final = ""  # the value of the choice "new …"
 DEFAULT_NAME: Final = "default"
-# An environment is called "live" too, so the panel names this mode by what it does.
+# There is an environment called "live", so the panel names this mode by what it does.
 _MODE_LABELS: Final = {
     Mode.LIVE: "call the service",
     Mode.RECORD: "record · call and keep the answers",
@@ -45,9 +45,8 @@ CredentialsChoice = Credentials | str | CredentialKind
 class Form:
     """The controls of one panel.
 
-    Visitors see neither saved profiles nor the cassettes folder, and record nothing. The functions are called when
-    Connect or Enter was pressed, when the page has sent the typed texts, when Save was pressed, and when something was
-    chosen.
+    Visitors do not see saved profiles or the cassettes folder, and cannot record. The functions are called when Connect
+    or Enter is pressed, when the page has sent the typed texts, when Save is pressed, and when something is chosen.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class Form:
         self.settings = self._own_settings = settings  # those to connect with, which may be a practice service's
         self.named_profile = credentials if isinstance(credentials, str) else None
         self.untrusted: list[Change] = []  # the destinations that the user must trust before anything is typed
-        self.obstacle: Problem | None = None  # why connecting cannot work now, whatever is typed
+        self.obstacle: Problem | None = None  # why connecting cannot work now with any input
         self.recorded: str | Path | None = None  # the cassette that the panel recorded last
         self._named_cassette = cassette
         self._in_notebook = [credentials] if isinstance(credentials, Credentials) else []
@@ -79,7 +78,7 @@ class Form:
         if environment is None and mode is not Mode.REPLAY:
             harmless = (each.environment for each in self.profiles if not each.environment.rules.real_account)
             environment = next(harmless, None)
-        self.layout = ipywidgets.Layout()  # shared: ipywidgets saves each layout as a thousand bytes of nulls
+        self.layout = ipywidgets.Layout()  # shared, because ipywidgets saves each layout as a thousand bytes of nulls
         look = {"layout": self.layout}
         environments = [(f"{each} · {each.rules.holder}", str(each)) for each in Environment]
         self._environment = ipywidgets.Dropdown(description="Environment", options=environments, **look)
@@ -93,13 +92,13 @@ class Form:
         self._button = ipywidgets.Button(description="Connect", button_style="primary", **look)
         self.save_name = ipywidgets.Text(description="Save as", value=self.named_profile or DEFAULT_NAME, **look)
         self._save = ipywidgets.Button(description="Save", **look)
-        # The badge of the account, what stands in the way, and how the last attempt ended.
+        # The account's badge, what prevents connecting, and how the last attempt ended.
         self._account, self._standing, self._words = (
             ipywidgets.HTML(**look).add_class("toolkit-words") for _ in range(3)
         )
         self.controls = [
             *(self._environment, self._account, self._mode, self._cassette, self._name, self._credentials),
-            *(self._standing, self._trust, self.inputs, self._button, self._words, self.save_name, self._save),
+            *(self._standing, self._trust, self.inputs, self._button, self.save_name, self._save, self._words),
         ]
         self.offer_saving(is_offered=False)
         self.arrange(credentials)
@@ -126,7 +125,7 @@ class Form:
 
     @property
     def cassette(self) -> str | Path | None:
-        """The chosen cassette, or the name typed for a new one; None if there is neither, or if the session is live."""
+        """The chosen cassette, or the name typed for a new one; None if there is neither, or in a live session."""
         chosen: str | Path | None = self._cassette.value
         if self.mode is not Mode.LIVE and chosen == NEW_CASSETTE:
             return str(self._name.value).strip().removesuffix(".yaml") or None
@@ -145,12 +144,12 @@ class Form:
 
     @property
     def kind(self) -> CredentialKind | None:
-        """The kind of the credentials that are to be typed; None if others are chosen."""
+        """The kind of the credentials that have to be typed; None if others are chosen."""
         return self.credentials if isinstance(self.credentials, CredentialKind) else None
 
     @property
     def choice(self) -> tuple[object, ...]:
-        """All choices in the form, to compare with earlier choices."""
+        """All choices in the form, for comparison with earlier ones."""
         return self.environment, self.mode, self.cassette, self.credentials
 
     @property
@@ -167,7 +166,7 @@ class Form:
         self._choice_changed()
 
     def add(self, credentials: Credentials) -> None:
-        """Offer credentials that were typed and accepted until the kernel ends, choose them, and forget their text."""
+        """Until the kernel ends, offer credentials that were typed and accepted; choose them, and forget their text."""
         new = (credentials.environment, credentials.kind, credentials.name)
         self._in_notebook = [own for own in self._in_notebook if (own.environment, own.kind, own.name) != new]
         self._in_notebook.append(credentials)
@@ -197,7 +196,7 @@ class Form:
         self.clear()
 
     def _arrange_cassettes(self) -> None:
-        """Offer the cassettes that there are now; after a recording, a replay starts with it."""
+        """Offer the current cassettes; after a recording, replay begins with it."""
         mode, before, self._arranged_mode = self.mode, self._arranged_mode, self.mode
         named = [name for name in dict.fromkeys((self.recorded, self._named_cassette)) if name is not None]
         files = [] if self._for_visitors else sorted(self._own_settings.cassettes_folder.glob("*.yaml"))
@@ -220,21 +219,22 @@ class Form:
         """Remove the text about the last attempt, and show what prevents connecting."""
         problem = self.obstacle or self._profile_problem()
         chosen = self.credentials if isinstance(self.credentials, Credentials) else None
-        practice = is_practice(self.environment, chosen, None if self.mode is Mode.REPLAY else self.settings)
+        settings = None if self.mode is Mode.REPLAY else self.settings
+        practice = is_practice(self.environment, chosen, settings) or is_over(self.environment, self.settings)
         self._account.value = badge_html(account_text(self.environment, self.mode, is_practice=practice))
         self._standing.value = problem_html(problem) if problem else ""
         self._words.value = ""
         self.inputs.problems = {}
 
     def complain(self, problem: Problem) -> None:
-        """Show a problem beside its field or below the button, and empty a field if it holds a refused secret."""
+        """Show a problem beside its field or below the button, and empty a field if it has a refused secret."""
         field = next((field for field in self.fields if field.name == problem.field), None)
         if field is None:
             html = problem_html(problem)
             self._words.value = "" if html == self._standing.value else html
             return
         self.inputs.problems = {field.name: f"{problem.what} {problem.next_step}".strip()}
-        if field.is_proof:  # with a key goes its passphrase
+        if field.is_proof:  # a key's passphrase is emptied with it
             self.inputs.forget([one.name for one in self.fields if one == field or (field.is_key and one.is_proof)])
 
     def set_busy(self, *, is_busy: bool) -> None:
@@ -249,7 +249,7 @@ class Form:
 
     @cached_property
     def profiles(self) -> list[Profile]:
-        """The saved profiles, read when something is to be sent; a replay needs none, and visitors get none."""
+        """The saved profiles, read when something has to be sent; a replay needs none, and visitors get none."""
         if self._for_visitors:
             return []
         from toolkit.auth.profiles.saving import saved_credentials
@@ -277,7 +277,7 @@ class Form:
         return [(label, mode) for mode, label in _MODE_LABELS.items() if mode in modes]
 
     def _credential_options(self) -> list[tuple[str, CredentialsChoice]]:
-        """Return the credentials of the environment: in this notebook, saved, of practice services, and to be typed."""
+        """Return the credentials of the environment: of this notebook, saved, of practice services, and to be typed."""
         environment = self.environment
         kinds = [kind for kind in CredentialKind if kind in environment.rules.credentials]
 
@@ -300,14 +300,14 @@ class Form:
     def _kept_or_first(self, options: Sequence[tuple[str, CredentialsChoice]], chosen: object) -> CredentialsChoice:
         """Return the choice if it is still there, else the named profile or `default`, else the first.
 
-        If the named profile is not there, no other saved profile is chosen in its place.
+        If the named profile does not exist, no other saved profile is chosen instead.
         """
         others = [value for _, value in options if self.named_profile is None or type(value) is not str]
         starts = [chosen, self.named_profile or DEFAULT_NAME, *others]
         return next(value for start in starts for _, value in options if value == start)
 
     def _offer(self, dropdown: Any, options: Sequence[tuple[str, Any]], value: Any) -> None:
-        """Give a dropdown other options and choose one, which was not a choice of the user."""
+        """Give a dropdown other options and choose one, without treating it as the user's choice."""
         if tuple(dropdown.options) != tuple(options) or dropdown.value != value:
             self._is_arranging = True
             with dropdown.hold_sync():
@@ -334,7 +334,7 @@ class Form:
         """Return where a file of the project would send typed credentials, if that is not allowed yet."""
         if self.kind is None or self._for_visitors or (self.environment, self.kind) in self._trusted:
             return []  # what the owner of the machine allowed is not shown to visitors
-        with suppress(ToolkitError):  # an unreadable memory is an error when something is to be sent
+        with suppress(ToolkitError):  # an unreadable list of them is an error only when something has to be sent
             return new_in_environment(self.environment, self.kind, self._own_settings)
         return []
 

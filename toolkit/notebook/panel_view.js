@@ -193,7 +193,8 @@ export default () => {
       const note = ({ target }) => (last = panel.contains(target) ? target : null);
       for (const name of ["focusin", "pointerdown"]) document.addEventListener(name, note, { signal });
       const giveBack = () => {
-        if (!last || document.activeElement !== document.body) return;
+        const present = document.activeElement; // one that is hidden keeps the focus until the page is drawn again
+        if (!last || (present !== document.body && present.checkVisibility())) return;
         const isUsable = (control) => control.isConnected && control.checkVisibility() && !control.disabled;
         [last, button].find(isUsable)?.focus();
       };

@@ -1,8 +1,8 @@
-"""The session on the panel: status, facts and last calls.
+"""The session on the panel: status, facts and latest calls.
 
-`facts_of` says in words what the page draws (panel_view.js), and the same session always gives the same words. What
-depends on the present, such as the age of a recording and the remaining lifetime of a live token, is computed in the
-page, so that a saved notebook does not hold it.
+`facts_of` returns the texts that the page shows (panel_view.js), always the same for the same session. What depends on
+the present, such as the age of a recording and the remaining lifetime of a live token, is computed in the page, so that
+it is not saved in the notebook.
 """
 
 from __future__ import annotations
@@ -18,36 +18,28 @@ import traitlets
 from toolkit.auth.tokens.token import Token
 from toolkit.core.document import Environment, Interface
 from toolkit.core.ledger import instant_text
-from toolkit.core.text import (
-    as_html,
-    badge,
-    card,
-    count_text,
-    date_text,
-    excerpt,
-    printable,
-)
+from toolkit.core.text import as_html, badge, card, count_text, date_text, excerpt, printable
 from toolkit.notebook.connecting import Connection, Mode, Problem
 from toolkit.session.card import CLOSED, PRACTICE, REAL_ACCOUNT, caller_text, no_token_text, remaining_text
 
 SHOWN: Final = 5  # calls in the table
 _HERE: Final = Path(__file__)
 _LONGEST_PATH: Final = 60  # characters
-# An environment is called "live" too, so a mode is named by what it does.
+# There is an environment called "live", so modes are named by what they do.
 _MODE_WORDS: Final = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mode.REPLAY: "replay"}
 
 
 class SessionView(anywidget.AnyWidget):
     """Status line and facts of a session.
 
-    The remaining lifetime of a live token is sent to the page in a message and counted down there. So the traits, and
-    with them the saved notebook, do not depend on the present. When a page shows this view, `greeted` is called, which
+    The remaining lifetime of a live token is sent to the page in a message and counted down there, so that the traits,
+    and the saved notebook, do not depend on the present. When a page shows this view, `greeted` is called, which
     answers with `send_token`.
     """
 
     _esm = _HERE.with_suffix(".js").read_text(encoding="utf-8")
     _css = _HERE.with_suffix(".css").read_text(encoding="utf-8")
-    status = traitlets.Unicode().tag(sync=True)  # one line of words
+    status = traitlets.Unicode().tag(sync=True)  # one line of text
     tone = traitlets.Unicode("idle").tag(sync=True)  # "idle", "busy", "good" or "bad"
     facts = traitlets.Dict().tag(sync=True)  # what `facts_of` returns; empty until the panel is connected
 
@@ -62,9 +54,9 @@ class SessionView(anywidget.AnyWidget):
             self.status, self.tone = printable(status), tone
 
     def send_token(self, token: Token | None, now: datetime | None = None) -> None:
-        """Send the page the lifetime of the live token in seconds; without a token, say so.
+        """Send the page the lifetime of the live token in seconds, or that there is no token.
 
-        Either message tells the page that the kernel still answers.
+        Either message shows the page that the kernel still answers.
         """
         message: dict[str, object] = {"type": "token", "remaining": None}
         if token is not None and now is not None:
@@ -91,7 +83,7 @@ def status_text(connection: Connection) -> str:
 
 
 def summary_text(connection: Connection) -> str:
-    """Return the session in a few words, for a front end that shows only text."""
+    """Describe the session in a few words, for a front end that shows only text."""
     session, cassette = connection.session, connection.session.cassette
     words = _MODE_WORDS[connection.mode]
     if cassette:
@@ -104,7 +96,7 @@ def summary_text(connection: Connection) -> str:
 
 
 def account_text(environment: Environment, mode: Mode, *, is_practice: bool) -> str:
-    """Return "practice" if a practice service answers, "real account" if calls reach one, and else an empty text."""
+    """Return "practice" if a practice service answers, "real account" if calls reach one, else an empty string."""
     if is_practice:
         return PRACTICE
     return REAL_ACCOUNT if environment.rules.real_account and mode is not Mode.REPLAY else ""
@@ -113,7 +105,7 @@ def account_text(environment: Environment, mode: Mode, *, is_practice: bool) -> 
 def facts_of(connection: Connection, name: str) -> dict[str, Any]:
     """Return what the panel shows of a session, as text that the page escapes; none of it is secret.
 
-    `name` is how the notebook reaches the session, such as "panel.session", and empty if no variable holds the panel.
+    `name` is the notebook's name for the session, such as "panel.session", and empty if no variable has the panel.
     """
     session, cassette, environment = connection.session, connection.session.cassette, connection.session.environment
     calls = session.calls(last=SHOWN)
@@ -156,9 +148,9 @@ def _row(call: Any) -> list[str]:
 
 
 def saved_html(text: str, variable: str, label: str) -> str:
-    """Return the panel in a few words for places without widgets: a code-hosting site, a printed page, no kernel.
+    """Describe the panel in a few words for places without widgets: a code-hosting site, a printed page, no kernel.
 
-    A page that shows the widget with this label hides the words; one that cannot shows them instead of its own message.
+    A page that shows the widget with this label hides the text; one that cannot shows it instead of its own message.
     """
     to_use = f"run this cell again; if no fields appear, {variable or 'panel'}.connect() asks below the cell"
     words = card("Panel", [badge(text)], [("To use it", as_html(to_use))])

@@ -1,12 +1,12 @@
 """Fields for secrets. Their text stays in the page until the kernel asks for it, and is never in a trait.
 
-A trait is saved with the notebook, even if its text was typed but not submitted. Here the text lives in the page. When
+A trait is saved with the notebook, even if its text was typed but not submitted. Here the text stays in the page. When
 the kernel asks, the page sends it as the binary part of a message, which neither the notebook nor the widget state nor
-a kernel's debug log keeps. Afterwards the kernel tells the page which fields to empty: all of them once the texts were
+a kernel's debug log keeps. Afterwards the kernel tells the page which fields to empty: all of them if the texts were
 accepted, the refused secret if they were not.
 
 `FIELDS` are the fields of each kind of credentials, `SecretInput` shows them, and `make_credentials` makes credentials
-of what was typed.
+from what was typed.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
 class SecretInput(anywidget.AnyWidget):
     """The fields of one form.
 
-    `answered` is called when the page has sent the texts, which `take()` then returns, and `submitted` when Enter was
+    `answered` is called when the page has sent the texts, which `take()` then returns, and `submitted` when Enter is
     pressed in a field.
     """
 
     _esm = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
     _css = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
-    fields = traitlets.List(traitlets.Dict()).tag(sync=True)  # the page forgets the texts of those that are gone
-    problems = traitlets.Dict().tag(sync=True)  # words to show beside fields, by the names of the fields
+    fields = traitlets.List(traitlets.Dict()).tag(sync=True)  # the page forgets the texts of fields that are removed
+    problems = traitlets.Dict().tag(sync=True)  # texts to show beside fields, by the names of the fields
 
     def __init__(self, *, answered: Callable[[], None], submitted: Callable[[], None], **traits: Any) -> None:
         self._answered = answered
@@ -97,7 +97,7 @@ class SecretInput(anywidget.AnyWidget):
         self.on_msg(self._receive)
 
     def show(self, fields: Sequence[Field]) -> None:
-        """Show these fields, without problems; a field that was there before keeps its text."""
+        """Show these fields, without problems; fields that were there before keep their text."""
         shown = [{**asdict(field), "label": field.label} for field in fields]
         if shown != self.fields:
             self._is_waiting = False
@@ -151,13 +151,13 @@ def make_credentials(
     A private key may be a path to its file. Options and a passphrase may be empty or missing.
 
     Raises:
-        ToolkitError: if a text is missing or malformed, or the environment does not take this kind.
+        ToolkitError: if a text is missing or invalid, or the environment does not accept this kind.
     """
     plain = {field: text.reveal().strip() if isinstance(text, Secret) else str(text) for field, text in texts.items()}
     if kind is CredentialKind.KEY_PAIR:
         scheme = cast("Scheme", plain.get("scheme") or "headers")
         return KeyPair(plain["key_id"], plain["secret_key"], environment=environment, name=name, scheme=scheme)
-    scope = " ".join(plain.get("scope", "").split())  # its parts are one space apart, RFC 6749 section 3.3
+    scope = " ".join(plain.get("scope", "").split())  # its parts are separated by one space, RFC 6749 section 3.3
     form_fields = {"scope": scope} if scope else None
     client_id = plain["client_id"]
     if kind is CredentialKind.CLIENT_SECRET:

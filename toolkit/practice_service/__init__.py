@@ -1,13 +1,13 @@
 """A local server to practise with, which implements the other side of the service document.
 
-Everything it serves is made up. It needs starlette and uvicorn, an extra that is imported when a service starts.
+Everything it serves is made up. It needs starlette and uvicorn, from an extra, when a service starts.
 
-1. `service` is what users work with, with the faults that they inject and the counts that they read. uvicorn serves
-   eight loopback ports, one for each address, in a thread.
+1. `service` is what users see, with faults to inject and counts to read. uvicorn serves eight loopback ports, one for
+   each address, in a thread.
 2. `app`: the ASGI application finds the address by the port, counts the request, applies a fault, and answers. It has
-   the routes of each interface (a new interface or call goes there).
-3. `authentication` finds out who makes a token request or any other call. It makes the credentials and tokens.
-4. `payloads` makes up the answer, with prices that move with the clock: the same in every run at the same instant.
+   the routes of each interface (add a new interface or call there).
+3. `authentication` determines who makes a token request or any other call. It makes the credentials and tokens.
+4. `payloads` makes up the responses, with prices that move with the clock: the same in every run at the same instant.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def practice(
 ) -> PracticeService:
     """Return a practice service for a `with` statement, or to start with `start()`.
 
-    It is a local server. Everything it serves is made up, and says so. Beside the two calls that the service document
-    shows it has some of its own:
+    It is a local server. Everything it serves is made up, and says so. In addition to the two calls that the service
+    document shows, it has its own:
 
-    - `GET /v1/accounts` (broker): a list of the partner's accounts, in one answer for up to 100 of them. If there are
+    - `GET /v1/accounts` (broker): a list of the partner's accounts, in one response for up to 100 of them. If there are
       more, or with `page_size=` (1 to 100), the list comes in pages; a `Link` header with `rel="next"` leads from one
-      to the next. `status=` filters, `limit=` cuts the list.
+      to the next. `status=` filters the list, `limit=` shortens it.
     - `GET /v1/practice/accounts/{account_id}` (broker): one of these accounts.
     - `GET /v1/practice/accounts/{account_id}/positions` (broker): a list of what the account holds, possibly empty.
     - `GET /v1/practice/accounts/{account_id}/orders` (broker): `orders`, the newest first, with `next_page_token` for
@@ -43,21 +43,21 @@ def practice(
       `open` and `close`, the oldest day first.
     - `POST /v1/practice/orders` (broker) or `/v2/practice/orders` (trading) with `symbol`, `side` and `quantity`.
 
-    Prices move with the clock of the service, and market values and equity with them, so two recordings differ.
-    At the same instant every run of the service gives the same answers.
+    Prices move with the clock of the service, and market values and equity with them, so two recordings differ. At the
+    same instant, every run of the service gives the same responses.
 
     `service.stats` counts requests, by who made them in `by_credentials`, and by path and status in `by_status`.
-    `service.faults.inject("interfaces", 503, retry_after=2)` lets the next call fail, `service.revoke_tokens()`
-    withdraws all tokens.
+    `service.faults.inject("interfaces", 503, retry_after=2)` makes the next call fail, `service.revoke_tokens()`
+    revokes all tokens.
 
     Args:
         accounts: number of accounts of each broker partner, from 0 to 100,000.
         token_validity: seconds for which a token is accepted, from 2 to 86,400; by default the document's 15 minutes.
-            Short ones show what happens when tokens expire. `expires_in` is one second less.
+            Short values show what happens when tokens expire. `expires_in` is one second less.
         delay: seconds to wait before every response.
         token_delay: further seconds to wait before a response of the token endpoints.
-        rate_limit: calls a second for each account holder or partner, from 0.01 to 1,000,000, or None for any number.
-            A second's worth may come at once. Further calls are answered with 429 and `Retry-After` in seconds.
+        rate_limit: calls per second for each account holder or partner, from 0.01 to 1,000,000, or None for no limit.
+            The calls of a second may come at once. Further calls are answered with 429 and `Retry-After` in seconds.
         port: first of eight consecutive ports, or 0 for any free ports.
         clock: the time of the service; by default the system's clock.
 

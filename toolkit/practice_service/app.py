@@ -1,8 +1,8 @@
 """The practice service as an ASGI application: one Starlette application for each address, behind delays and faults.
 
-The port of a request tells which address it was sent to. The service document shows three endpoints, and the payload of
-one. The others stand below `/v1/practice/` and `/v2/practice/`, where they cannot be taken for the document's. Pages of
-lists are the practice service's own as well: a page token belongs to one list of one holder.
+The port of a request identifies the address that it was sent to. The service document shows three endpoints, and the
+payload of one. The others are below `/v1/practice/` and `/v2/practice/`, so that they are not mistaken for the
+document's. Paging is the practice service's own as well: a page token belongs to one list of one holder.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PracticeApp:
         self._addresses = addresses
         self._accounts = range(world.accounts)  # of each correspondent
         self._numbers = cache(lambda holder: {payloads.account_id(holder, each): each for each in self._accounts})
-        self._full_at: dict[str, float] = {}  # by holder: when a second's worth of calls is in hand again
+        self._full_at: dict[str, float] = {}  # by holder: when a second's worth of calls is available again
         self._routes = self._all_routes()
         self._apps = {
             interface: Starlette(
@@ -84,13 +84,13 @@ class PracticeApp:
         stats.faulted += fault is not None
 
         async def send_late(message: Message) -> None:
-            # The delay comes last: a token that arrives late is then older than it seems, as on a slow network.
+            # The delay comes last, so that a token that arrives late is older than it seems, as on a slow network.
             if message["type"] == "http.response.start":
                 await asyncio.sleep(world.delay + is_token * world.token_delay)
                 status = message["status"]
                 stats.refused += fault is None and 400 <= status < 500
                 stats.by_status.setdefault(f"{name} {endpoint}", Counter())[status] += 1
-                # The Date header follows the clock of the service: callers can tell how far their own clock is off.
+                # The Date header follows the clock of the service, so callers can see how far off their own clock is.
                 MutableHeaders(scope=message)["Date"] = format_datetime(world.clock.now(), usegmt=True)
             await send(message)
 
@@ -105,7 +105,7 @@ class PracticeApp:
             await _failed(fault)(scope, receive, send_late)
 
     def _endpoint(self, scope: Scope, interface: Interface) -> str:
-        """Return method and path of the endpoint of a request, or "other" if nothing takes it."""
+        """Return the method and path of a request's endpoint, or "other" if there is none."""
         fitting = (route.path for route in self._routes[interface] if route.matches(scope)[0] is Match.FULL)
         path = next(fitting, None)
         return "other" if path is None else f"{'GET' if scope['method'] == 'HEAD' else scope['method']} {path}"
@@ -132,7 +132,7 @@ class PracticeApp:
         }
 
     def _get(self, path: str, payload: _Payload) -> Route:
-        """Return a route that answers with the payload for a request of a holder at an instant."""
+        """Return a route that responds with the payload for a request of a holder at an instant."""
 
         async def answer(request: Request) -> Response:
             return JSONResponse(payload(request, self._holder(request), self._clock.now()))
@@ -140,7 +140,7 @@ class PracticeApp:
         return Route(path, answer)
 
     def _holder(self, request: Request) -> str:
-        """Return the account or correspondent that calls, whose name determines what is made up for it."""
+        """Return the calling account or correspondent, whose name determines what is made up for it."""
         caller = self._world.authenticator.caller(request.headers, request.state.address)
         self._world.stats.by_credentials[caller.name] += 1
         holder = caller.name.removesuffix("-secret").removesuffix("-key")
@@ -151,7 +151,7 @@ class PracticeApp:
         return holder
 
     def _seconds_to_wait(self, holder: str) -> int:
-        """Return 0 and count a call, or if it exceeds the rate limit, whole seconds after which the next may pass."""
+        """Count a call and return 0; if it exceeds the rate limit, return the seconds until the next may pass."""
         rate, now = self._world.rate_limit, self._clock.monotonic()
         if rate is None:
             return 0
@@ -216,7 +216,7 @@ class PracticeApp:
 
 
 async def _refused(request: Request, refusal: Any) -> Response:
-    """Return the response to a refused request: by this service, or by Starlette for the path or its method."""
+    """Return the response to a request that was refused by this service, or by Starlette for its path or method."""
     is_token = request.url.path == TOKEN_PATH
     content = {
         "error": getattr(refusal, "error", "not_found"),
@@ -256,9 +256,9 @@ def _number(query: Mapping[str, str], name: str, *, default: int, most: int = 10
 
 
 def _page(query: Mapping[str, str], name: str, items: Sequence[int], *, size: int) -> tuple[Sequence[int], str | None]:
-    """Return the page of a list that a query asks for, and the page token of the next page, or None at the end.
+    """Return the page of a list that a query asks for, and the token of the next page, or None at the end.
 
-    `name` is what the page tokens belong to: the list with its holder and filters.
+    `name` identifies what page tokens belong to: the list with its holder and filters.
     """
     size = _number(query, "page_size", default=size, most=_LARGEST_PAGE)
     start, token = 0, query.get("page_token")

@@ -2,7 +2,7 @@
 
 Each environment has two holders: accounts for `live` and `paper`, correspondents for the broker environments (section
 1, rule 5 of the service document). Their credentials are new for every service. Errors of the token endpoint are those
-of RFC 6749 section 5.2, and assertions are checked as in RFC 7523 section 3: the document shows neither.
+of RFC 6749 section 5.2, and assertions are checked as in RFC 7523 section 3, since the document shows neither.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ C = TypeVar("C", ClientSecret, ClientKey)
 class RequestRefusedError(Exception):
     """A request that is answered with an error status.
 
-    `detail` says what is wrong and must not quote anything that the caller sent; at the token endpoint it has neither
-    quotes nor backslashes, and `error` is one of the codes of RFC 6749 section 5.2.
+    `detail` says what is wrong and must not quote anything that the caller sent; at the token endpoint it has no quotes
+    or backslashes, and `error` is one of the codes of RFC 6749 section 5.2.
     """
 
     def __init__(self, status_code: int, error: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
@@ -59,9 +59,9 @@ class _ByName(dict[str, Credentials]):
 
 
 class Authenticator:
-    """Recognises callers by their key pair (section 5.2) or token (section 5.1), and clients by their token request.
+    """Recognizes callers by their key pair (section 5.2) or token (section 5.1), and clients by their token request.
 
-    `credentials` are those that it accepts, by name; `token_validity` is in seconds, and at least 2.
+    `credentials` are those that it accepts, by name; `token_validity` is in seconds, at least 2.
     """
 
     def __init__(self, token_validity: float, clock: Clock) -> None:
@@ -188,7 +188,7 @@ class Authenticator:
             if jwt.get_unverified_header(assertion).get("kid", client.key_id) != client.key_id:
                 raise _invalid_client("kid is not the key ID of this client.")
         except (jwt.PyJWTError, ValueError, RecursionError) as error:
-            # The text of such an error may quote the assertion, the name of its class does not.
+            # The text of such an error may quote the assertion; the name of its class does not.
             raise _invalid_client(f"The client assertion is refused: {type(error).__name__}.") from None
         self._use(client.client_id, claims)
         return client

@@ -1,9 +1,9 @@
 """Payloads of the practice service. The service document does not show any, so each says `"made_up": true`.
 
-The same arguments give the same payload in every run, without randomness or addresses; prices, market values and
-equity belong to an instant, which is an argument. Amounts, prices and quantities are decimal text; instants are
-RFC 3339 text in UTC. A price wanders around a base in three waves, whose turning points come from a digest; everything
-is computed with whole numbers, so that every machine gives the same price.
+The same arguments give the same payload in every run, without randomness or addresses; prices, market values and equity
+are for an instant, which is an argument. Amounts, prices and quantities are decimal text; instants are RFC 3339 text in
+UTC. A price moves around a base in three waves, whose turning points come from a digest; everything is computed with
+whole numbers, so that it is the same on every machine.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ def order_count(holder: str, number: int) -> int:
 
 
 def past_order(holder: str, number: int, place: int) -> dict[str, Any]:
-    """Return the order at a place (from 0, the newest) in the history of account `number` of a holder.
+    """Return the order at an index (from 0, the newest) in the history of account `number` of a holder.
 
-    The history ends in January 2026 and stays as it is.
+    The history ends in January 2026 and does not change.
     """
     label = f"{holder}/{number}/order/{place}"
     submitted = _LAST_ORDER - place * _BETWEEN_ORDERS - timedelta(seconds=_draw(f"{label}/at", 80_000))
@@ -179,7 +179,7 @@ def price(symbol: str, at: datetime) -> Decimal:
 
 
 def base_price(symbol: str) -> Decimal:
-    """Return the price around which a symbol wanders, from 5.00 to 505.00."""
+    """Return the price around which a symbol moves, from 5.00 to 505.00."""
     return Decimal(500 + _draw(f"{symbol}/price", 50_000)).scaleb(-2)
 
 

@@ -1,7 +1,7 @@
 """The practice service as users see it: start it, call it, inspect it and make it fail.
 
 A uvicorn server listens on eight loopback ports, one for each address, in its own thread with its own event loop, so
-that callers inside a running loop, such as a notebook's, are served too.
+that it also serves callers inside a running loop, such as a notebook's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Body = Literal["json", "malformed", "html"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A failure that was injected; `Faults.inject` explains the attributes."""
+    """An injected failure; `Faults.inject` explains the attributes."""
 
     status: int
     body: Body
@@ -68,12 +68,12 @@ class Faults:
         error: str = "fault",
         times: int | None = 1,
     ) -> None:
-        """Let the next requests to a place fail.
+        """Make the next requests to a place fail.
 
         Args:
             place: "token" for the token endpoints, "interfaces" for everything else.
-            status: HTTP status code of the response, which has a body.
-            body: "json" for an error object, "malformed" for JSON that breaks off, "html" for a page.
+            status: HTTP status code of the response, one that allows a body.
+            body: "json" for an error object, "malformed" for truncated JSON, "html" for a page.
             retry_after: value of the Retry-After header (RFC 9110 section 10.2.3): seconds, or any text.
             dropped: close the connection without a response; the arguments above then have no effect.
             error: error code of the error object, such as "invalid_scope" (RFC 6749 section 5.2).
@@ -108,7 +108,7 @@ class Faults:
 
 @dataclass(slots=True)
 class Stats:
-    """Counts of requests, which the thread of the service adds to and any thread may read.
+    """Counts of requests, which the thread of the service increases and any thread may read.
 
     A request counts as a token request or a call when it arrives, whatever the response.
 
@@ -116,12 +116,12 @@ class Stats:
         token_requests: requests to the auth addresses.
         calls: all other requests.
         refused: requests that the service answered with a 4xx status, faults not included.
-        faulted: requests that met a fault.
+        faulted: requests that an injected fault answered.
         rate_limited: calls that exceeded the rate limit; they count as refused too.
-        by_credentials: requests that were let in, by the name of the credentials; token requests too.
-        by_status: responses by address and endpoint, and by status: `by_status["broker GET /v1/accounts"][200]`.
-            The identifiers of accounts stand as `{account_id}`, and unknown endpoints as `broker other`, because a
-            path may hold anything. A connection that a fault closed has no response.
+        by_credentials: accepted requests by the name of the credentials, including token requests.
+        by_status: responses by address and endpoint, and by status: `by_status["broker GET /v1/accounts"][200]`. The
+            identifiers of accounts are shown as `{account_id}`, and unknown endpoints as `broker other`, because a path
+            may contain anything. A connection that a fault closed has no response.
     """
 
     token_requests: int = 0
@@ -139,7 +139,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Everything the application works with; `practice()` explains the options, and the errors of malformed ones."""
+    """Everything the application works with; `practice()` explains the options and their errors."""
 
     clock: Clock = field(default_factory=SystemClock)
     accounts: int = 25
@@ -205,7 +205,7 @@ class PracticeService:
         else:
             running, addresses = _serve(self._world, self._port)
             running.callback(register_service(addresses, self.credentials))
-            # Notebooks do not call close(): the server ends with this object, or with the process.
+            # Notebooks do not call close(), so the server ends with this object or the process.
             self._stop = weakref.finalize(self, running.close)
         own = Settings.load()
         self._settings = Settings(addresses, cassettes=own.cassettes, project=own.project)
@@ -254,7 +254,7 @@ class PracticeService:
 
 
 def _serve(world: World, port: int) -> tuple[ExitStack, dict[str, str]]:
-    """Start a server in a thread; return what ends it when it is closed, and its URLs by name of the address."""
+    """Start a server in a thread; return an object that ends it when closed, and its URLs by name of the address."""
     try:
         from uvicorn import Config, Server
 
@@ -289,7 +289,7 @@ def _serve(world: World, port: int) -> tuple[ExitStack, dict[str, str]]:
 
     def close() -> None:
         server.should_exit = True
-        # The garbage collector may call this on any thread, the server's own included.
+        # The garbage collector may call this on any thread, including the server's.
         if thread is not threading.current_thread():
             thread.join()
 

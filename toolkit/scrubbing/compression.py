@@ -1,7 +1,7 @@
 """Decompress bodies (RFC 9110 section 8.4) and what is in archives, within limits.
 
-Bodies come with content encodings. Compressed data within a text is found by its magic number; a `DecodingBudget`
-bounds how much is decompressed to search it.
+Bodies may have content encodings. Compressed data within a text is found by its magic number; a `DecodingBudget` limits
+how much is decompressed to search it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _LARGEST_BODY: Final = 64 << 20  # bytes
 _LARGEST_RATIO: Final = 250  # of decompressed to compressed size; text has 5 to 50
 _ALWAYS_ALLOWED: Final = 4 << 20  # bytes, whatever the ratio
 _STEP: Final = 1 << 20
-_PIECE: Final = 1 << 12  # bytes of input to zlib; deflate makes at most a thousand times as much of it
-_SMALL_STEP: Final = 64  # bytes of input to brotli, which bounds how much comes out at once
-# The call was made and may have been an order, so no message advises to repeat it.
+_PIECE: Final = 1 << 12  # bytes of input to zlib; deflate expands it at most a thousand times
+_SMALL_STEP: Final = 64  # bytes of input to brotli, which limits how much comes out at once
+# The call was made and may have been an order, so no message suggests repeating it.
 AFTER_THE_CALL: Final = "The call was made; its answer, if any, is this error's `response`. For the next call:"
 _ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
 _GZIP: Final = zlib.MAX_WBITS | 16
 
 
 class TooLarge(SecretLeak):
-    """Compressed data would fill the memory."""
+    """Compressed data would exhaust memory."""
 
 
 class Broken(Exception):
-    """The data is malformed or cut short."""
+    """The data is invalid or truncated."""
 
 
 def decompress_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
@@ -44,7 +44,7 @@ def decompress_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
     charset or an upload protocol there.
 
     Raises:
-        SecretLeak: if the body cannot be decompressed to its end, or is too large when decompressed.
+        SecretLeak: if the body cannot be decompressed completely, or is too large when decompressed.
     """
     values = ",".join(value for name, value in headers if name.lower() == "content-encoding")
     if not values or not body:
@@ -95,10 +95,10 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
 def _pieces(data: bytes, at: int, window_bits: int) -> Generator[bytes, None, int]:
     """Decompress the zlib stream that begins at a position, in steps, and return where it ends.
 
-    `window_bits` is as `zlib.decompressobj` takes it.
+    `window_bits` is as in `zlib.decompressobj`.
 
     Raises:
-        zlib.error: if it is malformed or cut short, or has a header that does not end.
+        zlib.error: if it is invalid or truncated, or has a header that does not end.
     """
     start, has_begun = at, False
     inflater = zlib.decompressobj(window_bits)
@@ -113,7 +113,7 @@ def _pieces(data: bytes, at: int, window_bits: int) -> Generator[bytes, None, in
 
 
 def _inflated(body: bytes, window_bits: int) -> Iterator[bytes]:
-    """Decompress a body with zlib; what follows its end is an error, since clients ignore it."""
+    """Decompress a body with zlib; data after its end is an error, since clients ignore it."""
     if (yield from _pieces(body, 0, window_bits)) < len(body):
         raise zlib.error
 
@@ -169,8 +169,8 @@ DECOMPRESSORS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
 _ALLOWANCE: Final = 16 << 20  # bytes
 _MULTIPLE: Final = 12  # of the text
 _FOR_FILES: Final = 64 << 20  # bytes
-_ATTEMPT: Final = 1 << 10  # bytes that each attempt to open something costs: about as long as it takes to begin one
-_SHORTEST: Final = 8  # bytes of output that can hold a secret
+_ATTEMPT: Final = 1 << 10  # bytes that each attempt to open something costs, because even a failed one takes time
+_SHORTEST: Final = 8  # bytes of output that can contain a secret
 _LONGEST_NAME: Final = 1024
 _ENTRY: Final = struct.Struct("<4x3H16x2H")  # the header of an entry of a zip archive
 _DEFLATED: Final = 8
@@ -181,7 +181,7 @@ _TAR_AT: Final = 257
 
 
 class DecodingBudget:
-    """The bytes that a search may still decode, counted as they are made; formats of files have a budget of their own.
+    """The bytes that a search may still decode, counted as they are produced; file formats have a separate budget.
 
     Args:
         size: bytes of the text that is searched.
@@ -209,7 +209,7 @@ class DecodingBudget:
 
 
 class Unpacked(NamedTuple):
-    """Something that was compressed: the name of its format, its position, and the decompressed bytes."""
+    """Decompressed data: the name of its format, its position, and the decompressed bytes."""
 
     name: str
     start: int
@@ -274,7 +274,7 @@ def _zlib(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _zip(data: bytes, at: int) -> tuple[bytes, int]:
-    """Open a compressed entry of a zip archive (APPNOTE.TXT section 4.3.7); one that is stored as it is needs none."""
+    """Open a compressed entry of a zip archive (APPNOTE.TXT section 4.3.7); uncompressed entries need no opening."""
     if len(data) < at + _ENTRY.size:
         return b"", 0
     version, flags, method, name, extra = _ENTRY.unpack_from(data, at)

@@ -1,7 +1,7 @@
-"""Escapes of URLs, JSON, scripts, HTML and XML, and the quoted-printable of mail (a new escape goes here).
+"""Escapes of URLs, JSON, scripts, HTML and XML, and quoted-printable of mail (add new escapes here).
 
-Escapes are undone one kind after the other, again and again, since a JSON text in a JSON string in a URL has three
-levels of them. `views` does so for a text, and keeps the way back to it.
+Escapes are undone one kind after the other, repeatedly, since JSON text in a JSON string in a URL has three levels of
+them. `views` does so for a text, and keeps track of positions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern.replace(b"H", _H), re.DOTALL)
 
 
-# Each begins with one fixed character, to which the regex engine jumps, and is short, so that no text takes long.
+# Each begins with one fixed character, to which the regex engine can jump, and is short, so that no text takes long.
 _PAIR: Final = rb"u[dD][89abAB]H{2}%su[dD][c-fC-F]H{2}"
 _PERCENT: Final = _compiled(rb"%(?:H{2}|" + _PAIR % b"%" + rb"|uH{4})")
 _CODE: Final = _PAIR % rb"\\" + rb"|uH{4}|u\{H{1,8}\}|xH{2}|UH{8}|[0-7]{1,3}"
@@ -28,8 +28,8 @@ _BACKSLASH: Final = _compiled(rb"\\(?:" + _CODE + rb"|[^uxU])")
 _ENTITY: Final = _compiled(rb"&(?:#[0-9]{1,10};?|#[xX]H{1,8};?|[A-Za-z][A-Za-z0-9]{1,31};)")
 # The sign with which escapes begin, and the escapes.
 ALL: Final = ((b"%", _PERCENT), (b"\\", _BACKSLASH), (b"&", _ENTITY))
-# Quoted-printable (RFC 2045 section 6.7), whose lines YAML may have folded. And what only mail has: a single escape may
-# stand in a URL too.
+# Quoted-printable (RFC 2045 section 6.7), whose lines YAML may have folded, and signs that only mail has: a single
+# escape may be in a URL too.
 QUOTED: Final = re.compile(rb"=(?:[0-9A-Fa-f]{2}|[ \t]{0,8}(?:\r?\n[ \t]{0,60}+){1,2}+)")
 IS_QUOTED: Final = re.compile(rb"=(?:3[Dd]|[ \t]{0,8}\r?\n|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2})")
 ZEROS: Final = re.compile(rb"\0+")  # of UTF-16
@@ -44,7 +44,7 @@ def undone(escapes: re.Pattern[bytes], data: bytes) -> bytes:
 
 
 def without_escapes(data: bytes) -> Iterator[bytes]:
-    """Yield what a short text may become when the escapes around it are undone, if it looks escaped itself."""
+    """Yield what a short text that looks escaped may become when the escapes around it are undone."""
     before = b""
     while data != before:
         before = data
@@ -53,7 +53,7 @@ def without_escapes(data: bytes) -> Iterator[bytes]:
             yield data
 
 
-@lru_cache(maxsize=8192)  # a text has the same escapes again and again
+@lru_cache(maxsize=8192)  # a text repeats the same escapes
 def read(escape: bytes) -> bytes:
     """Return the bytes that an escape represents."""
     first, rest = escape[:1], escape[1:]

@@ -1,9 +1,9 @@
 """Formats in which providers issue keys and tokens, as their documentation and secret scanners describe them.
 
-This module is data, for review by the line. A new format goes into the table of its family: clouds, code (hosts of
+This module is data, to be reviewed line by line. Add a new format to the table of its family: clouds, code (hosts of
 code, packages and deployments), chat (and mail), payments (and shops), services (data, monitoring, language models and
-others) and keys (of standards). SAMPLES has the keys that documentation shows, which are not secrets.
-`strength` searches for all of them.
+others) and keys (of standards). SAMPLES has the keys that documentation shows, which are not secrets. `strength`
+searches for all of them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ class Format(NamedTuple):
 
     Attributes:
         provider: who issues them.
-        kind: what they are, as placeholders name it.
-        starts: the literal texts at their start, of which each has one, with spaces between them.
-        rest: pattern of what follows; with bounded or possessive repetitions only, so that a search stays linear.
-        is_certain: False if the start is so short or common that it counts at the start of a value only.
+        kind: what they are, as in placeholders.
+        starts: the literal prefixes, separated by spaces; each key has one of them.
+        rest: pattern of what follows; only with bounded or possessive repetitions, so that a search stays linear.
+        is_certain: False if the prefix is so short or common that it counts only at the start of a value.
     """
 
     provider: str
@@ -175,7 +175,7 @@ _KEYS: Final = (
         "RFC 7468",
         "PRIVATE_KEY",
         "-----BEGIN",
-        # Examples in prose and code have dots, brackets or braces in the place of the key.
+        # Examples in prose and code have dots, brackets or braces instead of the key.
         r" (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\{1,8}+[nr]|[\s\"',+#>-]){0,60}+"
         r"(?:[A-Za-z0-9+/]{6}|Proc-Type:|DEK-Info:|Version:|Comment:)",
         is_certain=False,

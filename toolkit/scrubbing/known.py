@@ -1,8 +1,8 @@
-"""The secrets known so far, each with the placeholder that stands for it in a recording.
+"""The secrets known so far, each with its placeholder in a recording.
 
 They are searched for and replaced here, so that JSON stays JSON and UTF-16 stays UTF-16. The same search runs again
 over the bytes that are about to be written, and refuses what could not be replaced, such as a secret in a member of an
-archive, or what putting the parts of a file together brought about.
+archive, or one that appeared when the parts of a file were put together.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.views import DEEPEST, View, views_of
 from toolkit.scrubbing.vocabulary import is_placeholder
 
-_PIECE: Final = 1 << 22  # bytes of a file that are searched at once, which bounds the memory
-_ROUNDS: Final = 4  # replacing a secret may bring another one together
-_MOST_NAMED: Final = 48  # values that messages named; the latest are looked for
+_PIECE: Final = 1 << 22  # bytes of a file that are searched at once, which limits memory
+_ROUNDS: Final = 4  # replacing a secret may join the parts of another one
+_MOST_NAMED: Final = 48  # values that messages named; only the latest are looked for
 # What follows a key of JSON, and what follows a segment of a path.
 _KEY_END: Final = rb"\\{0,8}+[\"']\s{0,8}+:"
 _SEGMENT_END: Final = rb"[/?#\"'\s<>\\]|\Z"
@@ -39,15 +39,15 @@ _BACKSLASH: Final = ord("\\")
 
 
 class KnownSecrets:
-    """The secrets of the process's register, and what the messages of one recording named, with their placeholders.
+    """The secrets of the process's register, and those that the messages of one recording named, with placeholders.
 
-    Secrets of the register are replaced whoever added them and whenever. Distinct secrets of one kind keep distinct
+    Secrets of the register are always replaced, no matter who added them. Distinct secrets of one kind have distinct
     placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one request would be answered with the recording of
-    another. A secret that is added here gets its placeholder at once, any other when it is first met. What messages
-    name, and the stand-ins of personal data, belong to this object alone.
+    another. A secret that is added here gets its placeholder at once, any other when it is first found. What messages
+    name, and the stand-ins of personal data, are known only to this object.
 
     Attributes:
-        used: short credentials that requests used, with their placeholders; another mapping whenever one is added.
+        used: short credentials that requests used, with their placeholders; a new mapping whenever one is added.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
@@ -74,12 +74,12 @@ class KnownSecrets:
                 )
 
     def add_texts(self, secrets: str | Secret | Iterable[str | Secret]) -> None:
-        """Add secrets that the user names: one text or several."""
+        """Add secrets that the user names: one string or several."""
         named = as_several(secrets, str | Secret, about="secrets", example='os.environ["MY_SECRET"]')
         self.add_all([("SECRET", Secret(each)) for each in named])
 
     def add_stand_ins(self, stand_ins: Iterable[tuple[Secret, str]]) -> None:
-        """Add values that the user's rules find, each with what stands for it, for this object alone."""
+        """Add values that the user's rules find, with their stand-ins, for this object only."""
         with self._lock:
             for secret, stand_in in stand_ins:
                 if is_secret(secret) and secret not in REGISTER:
@@ -87,10 +87,10 @@ class KnownSecrets:
                     self._stand_ins.add(secret)
 
     def note(self, named: Iterable[tuple[str, Secret]], used: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Note kind and value of what a message names as credentials, and short ones that it used.
+        """Note the kind and value of what a message names as credentials, and short ones that it used.
 
-        From now on it is replaced wherever it stands as plain, percent-encoded or JSON text in this recording: all that
-        the last message named, and of the messages before it the latest.
+        From now on they are replaced wherever they are plain, percent-encoded or JSON text in this recording: all
+        values that the last message named, and the latest of earlier messages.
         """
         named = [(kind, secret) for kind, secret in named if is_secret(secret) and secret not in REGISTER]
         if not named and not used:
@@ -108,7 +108,7 @@ class KnownSecrets:
                 self._named = latest
 
     def placeholder(self, kind: str, secret: Secret) -> str:
-        """Return the placeholder or stand-in of a value; one that has none yet gets the next of its kind."""
+        """Return the placeholder or stand-in of a value; a new value gets the next one of its kind."""
         with self._lock:
             if secret not in self._placeholders:
                 kind = REGISTER.kind_of(secret) or kind
@@ -147,19 +147,19 @@ class KnownSecrets:
         return text if scrubbed is data else scrubbed.decode("utf-8", "surrogatepass")
 
     def may_hold(self, data: bytes) -> bool:
-        """Check whether `data` holds a secret, or something that messages named."""
+        """Check whether `data` contains a secret, or something that messages named."""
         return any(True for _ in self._hits(data))
 
     def check(self, data: bytes, *, where: str) -> None:
-        """Refuse bytes that hold a known secret; warn if they hold more than can be decoded to look for one.
+        """Refuse bytes that contain a known secret; warn if there is more than can be decoded to look for one.
 
         Args:
             data: the bytes about to be written.
             where: what the bytes are, for the message.
 
         Raises:
-            SecretLeak: if they hold a secret, or something that grows out of all proportion when it is decompressed.
-                Names the secret's kind and form, not its text.
+            SecretLeak: if they contain a secret, or something that grows out of all proportion when it is decompressed.
+                The error has the secret's kind and form, not its text.
         """
         is_exceeded = False
         for piece in _pieces(data):
@@ -171,17 +171,17 @@ class KnownSecrets:
                 is_secret = stand_in.startswith("<")
                 value = f"a secret ({stand_in})" if is_secret else f"a value that is replaced by {stand_in!r}"
                 raise SecretLeak(
-                    f"{where} would hold {value}, {form}; nothing was written.",
-                    f"{AFTER_THE_CALL} ask for the answer in a plain form, or make the call without a cassette.",
+                    f"{where} would contain {value}, {form}; nothing was written.",
+                    f"{AFTER_THE_CALL} request the response without encoding, or make the call without a cassette.",
                 )
         if is_exceeded:
             warn(
-                f"{where} holds compressed or encoded data, too much to search all of it for secrets. Its text was "
+                f"{where} contains too much compressed or encoded data to search all of it for secrets. Its text was "
                 "searched, including what is decompressed; look at it before you pass it on."
             )
 
     def is_in(self, data: bytes) -> bool:
-        """Return True if bytes hold a known secret, or something that cannot be decompressed to look for one."""
+        """Return True if bytes contain a known secret, or something that cannot be decompressed to look for one."""
         try:
             return any(self.find(piece) is not None for piece in _pieces(data))
         except SecretLeak:
@@ -190,11 +190,11 @@ class KnownSecrets:
     def find(self, data: bytes, budget: DecodingBudget | None = None) -> tuple[str, str] | None:
         """Return the placeholder and the form of a known secret in `data`, or None.
 
-        What messages named does not count: it may be in other messages that were recorded before.
+        What messages named does not count, because it may be in other messages that were recorded earlier.
 
         Args:
             data: bytes of any kind.
-            budget: tells afterwards whether all of the data could be searched.
+            budget: says afterwards whether all of the data could be searched.
         """
         for view, hit in self._hits(data, budget, with_named=False):
             form = "percent-encoded or escaped" if hit.form == "as it is" and view.outer is not None else hit.form
@@ -234,7 +234,7 @@ class KnownSecrets:
                     yield view, hit
 
     def _replacements(self, data: bytes, hits: Iterable[Hit], *, in_url: bool) -> Iterator[tuple[int, int, bytes]]:
-        """Yield what to write instead of hits; a number of JSON becomes a text, so that JSON stays JSON."""
+        """Yield what to write instead of hits; a JSON number becomes a string, so that JSON stays JSON."""
         is_json = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
         in_text, done = False, 0
         for hit in hits:
@@ -264,7 +264,7 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _merged(data: bytes, hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits in order and without overlaps, where the longest secret stands for all of them."""
+    """Return the hits in order and without overlaps; of overlapping hits, the longest secret is kept."""
     joined: list[Hit] = []
     for each in sorted(hits, key=lambda hit: (hit.start, hit.end)):
         hit = each
@@ -291,9 +291,9 @@ def _fitted(data: bytes, hit: Hit) -> Hit:
 
 
 def _is_other_use(data: bytes, hit: Hit) -> bool:
-    """Check whether a weak value, which a request used as a credential, is a key of JSON or a segment of a path here.
+    """Check whether a weak value that a request used as a credential is a JSON key or a path segment here.
 
-    It may be a word, which answers use for other things.
+    It may be a word that responses use for other things.
     """
     before = data[hit.start - 1 : hit.start]
     is_key = before in (b'"', b"'") and re.compile(_KEY_END).match(data, hit.end)
@@ -330,5 +330,5 @@ class _RegisteredSecrets(Searcher):
 
 _REGISTERED: Final = _RegisteredSecrets()
 
-# For logs and displays, which show the secrets of the whole process.
+# For logs and displays, which must not show any secret of the process.
 PROCESS_SECRETS: Final = KnownSecrets()

@@ -1,6 +1,6 @@
-"""The filter on loggers that keeps secrets out of log records, in place as soon as the process knows a secret.
+"""The filter on loggers that keeps secrets out of log records, installed as soon as the process knows a secret.
 
-It is small, and loads the rest (`logs`) for the first record: a session that logs nothing does not pay for it.
+It is small, and loads the rest (`logs`) for the first record, so that a session that logs nothing stays fast.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _FAMILIES: Final = {name.partition(".")[0] for name in LOGGERS} - {"anyio", "asy
 
 
 class SecretFilter(logging.Filter):
-    """A logging filter that removes secrets from records and lets every record pass. It never raises.
+    """A logging filter that removes secrets from records and lets every record pass. It never raises an error.
 
-    A logger that is off for a level creates no record, so that costs nothing.
+    A logger that is disabled for a level does not create records, so that costs nothing.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -58,7 +58,7 @@ _FILTER: Final = SecretFilter()
 
 
 def install() -> None:
-    """Put the filter on every logger that may log a secret. May be called from any thread, and repeatedly."""
+    """Add the filter to every logger that may log a secret. May be called from any thread, and repeatedly."""
     manager = logging.Logger.manager
     children = [name for name in list(manager.loggerDict) if name.partition(".")[0] in _FAMILIES]
     for name in (*LOGGERS, *children):

@@ -1,8 +1,8 @@
 """Log records without secrets, for the toolkit's loggers and those of the libraries below it.
 
-At DEBUG, httpcore logs the headers of responses, and hpack logs each header of a request. `log_filter` hands their
-records to `clean`, which replaces every secret that the process knows, and masks the values of credentials' headers
-and fields. Other records stay as they are.
+At DEBUG, httpcore logs the headers of responses, and hpack logs each header of a request. `log_filter` passes their
+records to `clean`, which replaces every secret that the process knows, and masks the values of credential headers and
+fields. Other records stay as they are.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def clean(record: logging.LogRecord) -> None:
     try:
         message = record.getMessage()
     except Exception:  # noqa: BLE001 - a placeholder or a repr may raise anything
-        # Otherwise logging would print format and arguments to stderr, secrets included.
+        # Otherwise logging would print format and arguments to stderr, including secrets.
         message = f"{record.msg} {record.args!r}"
         record.msg, record.args = message, None
     shown = PROCESS_SECRETS.scrub_text(_masked(record.name, message))

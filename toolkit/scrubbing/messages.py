@@ -1,4 +1,4 @@
-"""Requests and responses as a recording holds them, which the scrubber reads and rewrites."""
+"""Requests and responses in their recorded form, which the scrubber reads and rewrites."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ HeaderList = tuple[tuple[str, str], ...]
 
 
 class RecordedRequest(NamedTuple):
-    """A request as a cassette holds it.
+    """A request in its recorded form.
 
     Attributes:
         method: HTTP method in capitals.
@@ -24,7 +24,7 @@ class RecordedRequest(NamedTuple):
 
 
 class RecordedResponse(NamedTuple):
-    """A response in its recorded form. The texts of headers represent bytes in Latin-1.
+    """A response in its recorded form. Headers are bytes, decoded as Latin-1.
 
     Attributes:
         status: HTTP status code.

@@ -1,16 +1,16 @@
-"""The names of credentials, as tables: words that mean one in any name, and whole names that vendors document.
+"""The names of credentials, as tables: words that mean a credential in any name, and whole names that vendors document.
 
-`vocabulary` reads a name word by word. A word in any language that always means a credential goes into `WORDS`. All
-whole names are from public API documentation and standards, written as documented; casing and separators do not matter.
-A new vendor name that its words do not tell goes into `HEADERS`, `URL_FIELDS` or `FIELDS`, a new exception into
-`ORDINARY`. Ordinary headers with random-looking values go into `ORDINARY_HEADERS`.
+`vocabulary` reads a name word by word. Add words of any language that always mean a credential to `WORDS`. All whole
+names are from public API documentation and standards, written as documented; casing and separators do not matter. Add a
+new vendor name that is not recognized by its words to `HEADERS`, `URL_FIELDS` or `FIELDS`, and a new exception to
+`ORDINARY`. Add ordinary headers with random-looking values to `ORDINARY_HEADERS`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# Words that mean a credential by themselves, with the kind of a name whose other words do not say more.
+# Words that mean a credential by themselves, with the kind for names whose other words are not more specific.
 WORDS: Final = {
     "TOKEN": "token jwt bearer auth oauth",
     "SECRET": "secret",
@@ -27,12 +27,12 @@ WORDS: Final = {
     "SIGNATURE": "sig sign signature hmac sas",
     "API_KEY": "key apikey",
 }
-# Words that also mean something else: a name in which they are the only hint counts with a strong value only.
+# Words that can also mean something else: a name in which they are the only hint counts only with a strong value.
 DOUBTFUL: Final = frozenset(
     "key code appid xapplication ticket authentication sign sig signature session sid auth oauth cookie hmac"
     " crumb sas pw bearer st sk ak tk sess".split()
 )
-# Names that end like this under any prefix are as good as exact names.
+# Names that end like this count as exact names with any prefix.
 EXACT_ENDINGS: Final = tuple(
     (
         "apikey apisecret apitoken accesstoken authtoken refreshtoken clientsecret secretkey secretaccesskey"
@@ -55,7 +55,7 @@ ENDINGS: Final = {
     "API_KEY": "apikey",
     "CLIENT_ASSERTION": "clientassertion",
 }
-# A word that ends like one of these is several words, or has this word at its end.
+# A word that ends like one of these consists of several words, or ends with this word.
 COMPOUNDS: Final = (
     "session-id session-key secret-key private-key access-key auth-key app-key license-key master-key public-key"
     " pass-key api-secret apikey token secret password passwd passphrase passcode signature sessid pwd credential"
@@ -81,10 +81,9 @@ AROUND: Final = frozenset(
     " failed available verified page pages view schema template event events log logs request response"
     " location redirect".split()
 )
-# Before `id`, these do not make an ordinary identifier.
+# Before `id`, these do not mean an ordinary identifier.
 SECRET_IDS: Final = frozenset("session sid sess".split())
-# Names that begin like this ask a question, or name what a digest is of; those with words of limits are about an
-# allowance.
+# Names that begin like this ask a question, or say what a digest is of; those with words about limits are about quotas.
 CONDITIONS: Final = frozenset(
     "has have is are can should require requires needs use uses allow enable disable checksum".split()
 )
@@ -162,7 +161,7 @@ HEADERS: Final = {
     " X-Airtable-Content-MAC API-Sign X-Ovh-Signature X-Paystack-Signature X-WC-Webhook-Signature X-LC-Sign"
     " X-Kraken-Sign",
 }
-# Headers whose names mean something else as fields of documents, or count there with a strong value only.
+# Headers whose names mean something else as fields of documents, or count there only with a strong value.
 HEADERS_ONLY: Final = "Session-Id Signature Sign CST Authentication X-Application AccessKey DPoP".split()
 # Names in the query of a URL; forms use them too.
 URL_FIELDS: Final = {
@@ -214,7 +213,7 @@ FIELDS: Final = {
     "SECRET": "secret secret_value secretString SecretBinary totp_secret otp_secret account_key storage_account_key"
     " hmac_secret token_secret oauth_token_secret unseal_key stream_key rtmp_key секрет 密钥 密鑰 シークレット",
 }
-# Fields of JSON that mean a credential with a strong value only.
+# Fields of JSON that mean a credential only with a strong value.
 DOUBTFUL_FIELDS: Final = {
     "ACCESS_TOKEN": "access bearer",
     "REFRESH_TOKEN": "refresh",
@@ -229,7 +228,7 @@ DOUBTFUL_FIELDS: Final = {
     " sasUrl",
     "PRIVATE_KEY": "d pem",
 }
-# Ordinary things whose names hold a word of a credential, and that its words do not tell apart.
+# Ordinary things whose names contain a word of a credential and are not recognized by their words.
 ORDINARY: Final = frozenset(
     (
         # requests and caching

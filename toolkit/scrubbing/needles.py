@@ -1,8 +1,8 @@
 """The forms of a secret in each encoding: plain, hex, base64 and base32.
 
-Each needle is in normal form (`normal_form`). The part of a base64 text that depends on the secret alone differs with
-the offset at which the secret begins, so there are three; in base32 there are five. The alphabets of base64 have the
-same normal form. A new code goes here.
+Each needle is in normal form (`normal_form`). The part of a base64 text that depends only on the secret differs with
+the offset at which the secret begins, so there are three; in base32 there are five. Both alphabets of base64 have the
+same normal form. Add new encodings here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from toolkit.scrubbing.escapes import without_escapes
 from toolkit.scrubbing.normal_form import cased_form, exact_form, margins, normal_form
 from toolkit.scrubbing.strength import Strength, grade
 
-_LONG_ENOUGH: Final = 12  # characters in normal form; what is shorter may be in a text by chance, in another case
+_LONG_ENOUGH: Final = 12  # characters in normal form; shorter text may occur by chance in another case
 _CERTAINLY_RANDOM: Final = 120  # characters without white space
 _PRIVATE_KEY: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY-----((?:[^-]|-(?!----))++)-----END [A-Z0-9 ]{0,60}PRIVATE KEY-----"
@@ -34,13 +34,13 @@ class Needle(NamedTuple):
     Attributes:
         secret: the secret.
         length: characters of the text that is written in this form; longer texts are replaced first.
-        normal: the needle in normal form; the other attributes describe the text in which it stands.
+        normal: the needle in normal form; the other attributes describe the text that it is in.
         literal: the needle itself.
         form: the name of the code, for messages.
-        exact: what the exact form of the text must be, unless None.
-        cased: what the text must be without separators, unless None.
+        exact: what the exact form of the text must be, or None.
+        cased: what the text must be without separators, or None.
         margins: punctuation of the secret before and after the needle.
-        more: characters of base64 before and after it that hold bits of the secret.
+        more: characters of base64 before and after it that contain bits of the secret.
     """
 
     secret: Secret
@@ -59,7 +59,7 @@ def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
 
     Args:
         secret: the secret.
-        in_codes: False to leave out all codes; escapes are undone in any case.
+        in_codes: False to leave out all encodings; escapes are undone in any case.
     """
     text = secret.reveal()
     needles = _needles(secret, text, in_codes=in_codes)
@@ -68,7 +68,7 @@ def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
         if len("".join(lines)) >= SHORTEST_SECRET:
             needles += _needles(secret, "".join(lines), in_codes=in_codes)
         for line in lines:
-            if len(line) >= _SHORTEST_LINE:  # the last one may be short and give nothing away
+            if len(line) >= _SHORTEST_LINE:  # the last one may be short and reveal nothing
                 needles += _needles(secret, line, in_codes=False)
     return needles
 
@@ -89,10 +89,10 @@ def _is_unmistakable(text: str) -> bool:
 
 
 def _plain(plain: Needle, text: str, *, is_exact: bool) -> Iterator[Needle]:
-    """Yield the secret itself, what is left of it when the escapes around it are undone, and other charsets."""
+    """Yield the secret itself, what it becomes when the escapes around it are undone, and other charsets."""
     written = [plain.literal, *without_escapes(plain.literal)]
     if not text.isascii():
-        # In Latin-1, even where an escape such as xe9 is a character rather than a byte; in UTF-16.
+        # In Latin-1, even if an escape such as xe9 is a character rather than a byte; in UTF-16.
         narrow = (each.encode("latin-1" if each < "\u0100" else "utf-8", "surrogatepass") for each in text)
         written += [b"".join(narrow), *(text.encode(wide, "surrogatepass") for wide in ("utf-16-le", "utf-16-be"))]
     is_exact = is_exact or not _is_unmistakable(text)
@@ -105,7 +105,7 @@ def _plain(plain: Needle, text: str, *, is_exact: bool) -> Iterator[Needle]:
 
 
 def _coded(plain: Needle, text: str) -> Iterator[Needle]:
-    # The text within base64 or hex may be escaped itself, as in JSON or a URL.
+    # The text within base64 or hex may itself be escaped, as in JSON or a URL.
     quoted = quote(text, safe="", errors="surrogatepass"), quote_plus(text, errors="surrogatepass")
     for inner in dict.fromkeys((text, json.dumps(text)[1:-1], html.escape(text), *quoted)):
         data = inner.encode("utf-8", "surrogatepass")
@@ -119,9 +119,9 @@ def _coded(plain: Needle, text: str) -> Iterator[Needle]:
 
 
 def _cores(data: bytes, encode: Callable[[bytes], bytes], bits: int) -> Iterator[tuple[bytes, int, int]]:
-    """Yield the part of a code that depends on the data alone, for each offset at which the data may begin.
+    """Yield the part of an encoded text that depends only on the data, for each offset at which the data may begin.
 
-    Each comes with the number of characters before and after it that hold bits of the data and of its neighbours.
+    Each comes with the number of characters before and after it that mix bits of the data and of its neighbours.
     """
     for offset in range(3 if bits == 6 else 5):
         encoded = encode(b"\0" * offset + data)

@@ -1,8 +1,8 @@
 """The normal form of a text, in which secrets are looked for.
 
-The normal form has the letters and digits of a text in lower case, and its bytes beyond ASCII. A secret keeps it when
-it is broken into lines, written in another case, with separators or in the other alphabet of base64. Positions in the
-normal form lead back to the text.
+The normal form has the letters and digits of a text in lower case, and its non-ASCII bytes. It stays the same when a
+secret is broken into lines, written in another case, with separators or in the other alphabet of base64. Positions in
+the normal form can be traced back to the text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import AnyStr, Final
 _LETTERS_AND_DIGITS: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DROPPED: Final = bytes(sorted(set(range(0x80)) - set(_LETTERS_AND_DIGITS)))
 _LOWER: Final = bytes(range(256)).lower()
-# What quoting, escaping, encoding as a form and breaking into lines add to a text or take from it.
+# What quoting, escaping, encoding as a form and breaking into lines add to a text or remove from it.
 LOOSE: Final = b"\\'\"+\0 \t\n\r\x0b\x0c"
 CONTROLS: Final = bytes(byte for byte in (*range(1, 32), 127) if byte not in b"\t\n\v\f\r\x1b")
 _MARKS: Final = (b"\xff\xfe", b"\xfe\xff")  # with which UTF-16 begins
@@ -23,12 +23,12 @@ _LEAST_ZEROS: Final = 4  # one byte in so many is zero in UTF-16
 
 
 def normal_form(data: bytes) -> bytes:
-    """Return the letters and digits of `data` in lower case, and its bytes beyond ASCII."""
+    """Return the letters and digits of `data` in lower case, and its non-ASCII bytes."""
     return data.translate(_LOWER, _DROPPED)
 
 
 def cased_form(data: bytes) -> bytes:
-    """Return the normal form with capital letters as they are."""
+    """Return the normal form, but with capital letters unchanged."""
     return data.translate(None, _DROPPED)
 
 
@@ -38,9 +38,9 @@ def exact_form(data: bytes) -> bytes:
 
 
 def spliced(text: AnyStr, spans: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
-    """Return a text with other texts in the place of spans: starts, ends and texts in order.
+    """Return a text with spans replaced by other texts; starts, ends and texts are in order.
 
-    A span that begins within the one before it is left out. Without any, the text is the same object.
+    A span that begins within the previous one is ignored. Without spans, the same object is returned.
     """
     pieces: list[AnyStr] = []
     done = 0
@@ -84,7 +84,7 @@ _IN_NORMAL_FORM: Final = bytes(1 - flag for flag in flags_of(_DROPPED))
 
 
 def normal_positions(data: bytes) -> Sequence[int]:
-    """Return where in `data` each byte of its normal form stands."""
+    """Return the position in `data` of each byte of its normal form."""
     return list(compress(range(len(data)), data.translate(_IN_NORMAL_FORM)))
 
 

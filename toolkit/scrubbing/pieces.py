@@ -1,20 +1,20 @@
-"""Pieces of secrets in what is displayed: tables cut text short, boxes wrap it, markup and tracebacks interrupt it.
+"""Pieces of secrets in displays: tables shorten text, boxes wrap it, markup and tracebacks interrupt it.
 
-Used for displays only. Recordings are searched for whole secrets, in every form.
+This is only for displays. Recordings are searched for whole secrets, in every form.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-SHORTEST_PIECE: Final = 12  # characters; ordinary text has shorter runs in common with a secret by chance
+SHORTEST_PIECE: Final = 12  # characters; shorter runs of ordinary text may match a secret by chance
 _HEADERS: Final = ("eyJhbGci", "eyJ0eXAi", "eyJraWQi")  # of signed tokens (RFC 7515 section 4), which many tokens share
 _SIGN: Final = 4  # characters
 _STEP: Final = SHORTEST_PIECE - _SIGN + 1  # in every piece, one of the signs begins at a multiple of it
 
 
 class Pieces:
-    """The secrets whose pieces are replaced: runs of SHORTEST_PIECE characters or more that a text shares with one."""
+    """The secrets whose pieces are replaced: runs of SHORTEST_PIECE or more characters of a secret in a text."""
 
     def __init__(self) -> None:
         self._secrets: dict[str, None] = {}
@@ -35,7 +35,7 @@ class Pieces:
         self._signs.update(secret[at : at + _SIGN] for at in range(len(secret) - _SIGN + 1))
 
     def replace_in(self, text: str) -> str:
-        """Return a text with the stand-in of a secret in place of each piece of the secret."""
+        """Return a text in which each piece of a secret is replaced by the secret's stand-in."""
         pieces: list[str] = []
         done = at = 0
         while at < len(text):
@@ -50,7 +50,7 @@ class Pieces:
         return "".join((*pieces, text[done:])) if pieces else text
 
     def unfinished(self, text: str) -> int:
-        """Return the length of the longest end of a text that may be an incomplete piece of a secret, 0 below 4."""
+        """Return the length of the longest end of a text that may be an incomplete piece of a secret; 0 if below 4."""
         if text[-_SIGN:] not in self._signs:
             return 0
         length = 0

@@ -1,7 +1,7 @@
-"""The scrubber, which makes requests and responses safe to record.
+"""The scrubber makes requests and responses safe to record.
 
-The user's own rules are applied first. Then `finding` replaces what a message names as a credential in its place. At
-last every known secret, and what messages of this recording named, is replaced wherever it stands, and addresses become
+The user's own rules are applied first. Then `finding` replaces in its place what a message names as a credential.
+Finally, every known secret, and what messages of this recording named, is replaced wherever it is, and addresses become
 symbolic. A scrubber may be shared between threads.
 """
 
@@ -33,14 +33,14 @@ from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, MessageKind, Place, cre
 if TYPE_CHECKING:
     from toolkit.scrubbing.rules.applying import AppliedRules
 
-# Replaces secrets and addresses in bytes; the flag tells whether the bytes are part of a URL.
+# Replaces secrets and addresses in bytes; the flag says whether the bytes are part of a URL.
 _Change = Callable[[bytes, bool], bytes]
 
 _Message = TypeVar("_Message", RecordedRequest, RecordedResponse)
 _CODEC: Final = "utf-8", "surrogatepass"
 _LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-_LARGE: Final = 1 << 16  # bytes of a body that is searched by itself
+_LARGE: Final = 1 << 16  # bytes of a body that is searched separately
 _LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
 
 
@@ -48,10 +48,10 @@ class Scrubber:
     """A filter for messages: secrets become placeholders, addresses and header names become symbolic.
 
     Args:
-        known: the secrets; what messages name as credentials is noted in it.
-        addresses: names of addresses with the addresses themselves, as in the settings.
+        known: the secrets; what messages name as credentials is added.
+        addresses: addresses by name, as in the settings.
         header_prefix: the service's own prefix of the key headers.
-        rules: what else to replace.
+        rules: what to replace in addition.
 
     Attributes:
         known: as in the arguments.
@@ -70,7 +70,7 @@ class Scrubber:
         self._rules: AppliedRules | None = None
         self.recorded = b""
         self._used: tuple[Mapping[str, str], str] | None = None
-        self._noted: HeaderList = ()  # headers with credentials of the last request that was looked up as it is written
+        self._noted: HeaderList = ()  # credential headers of the last request that was looked up as it is written
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
 
@@ -81,11 +81,11 @@ class Scrubber:
 
     @property
     def has_rules(self) -> bool:
-        """True if there are rules of the user's own."""
+        """True if the user has rules."""
         return self._rules is not None
 
     def add_rules(self, rules: Rules | None) -> None:
-        """Add rules to those that are applied."""
+        """Apply additional rules from now on."""
         before = self._rules.rules if self._rules else None
         both = before | rules if before and rules else rules or before
         if both and both != before:
@@ -95,7 +95,7 @@ class Scrubber:
             self.recall(self.recorded)
 
     def recall(self, recorded: bytes) -> None:
-        """Remember what is recorded already, because later requests may contain stand-ins from a replay."""
+        """Remember what has been recorded, because later requests may contain stand-ins from a replay."""
         self.recorded = recorded
         if self._rules is not None:
             self._rules.pseudonyms.recall(recorded)
@@ -108,9 +108,9 @@ class Scrubber:
         return self._rules.stand_ins_in(uri, message.headers, decompress_body(message.headers, message.body))
 
     def replaced(self) -> list[tuple[Secret, str]]:
-        """Return each value that was replaced so far, with its placeholder or stand-in; a value may occur twice.
+        """Return each value that has been replaced so far, with its placeholder or stand-in; a value may occur twice.
 
-        Short values, which are replaced in their places only, are included.
+        Short values, which are replaced only in their places, are included.
         """
         return [*self.known.replaced(), *(self._rules.pseudonyms.made() if self._rules else ())]
 
@@ -119,7 +119,7 @@ class Scrubber:
         return {} if self._rules is None else self._rules.pseudonyms.value_of(candidates, stand_ins)
 
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
-        """Replace the addresses and the header prefix of a session from now on."""
+        """Replace a session's addresses and header prefix from now on."""
         if self._used != (addresses, header_prefix):
             self._used = dict(addresses), header_prefix
             self._addresses = SymbolicAddresses(addresses) if addresses else None
@@ -132,7 +132,7 @@ class Scrubber:
 
         Args:
             request, response: the messages.
-            replaced: rules of pseudonyms that were applied earlier. The values in these places are stand-ins and stay.
+            replaced: rules of pseudonyms that were applied earlier. The values in these places are kept as stand-ins.
 
         Raises:
             SecretLeak: if a body cannot be decompressed.
@@ -140,7 +140,7 @@ class Scrubber:
         request_body = decompress_body(request.headers, request.body)
         response_body = decompress_body(response.headers, response.body)
         rules = self._rules.without_pseudonyms(replaced) if self._rules and replaced else self._rules
-        # The answer first: a value that a rule finds in it may be a part of the request's URL.
+        # The response first, because a value that a rule finds in it may be part of the request's URL.
         response_by_rules = _by_rules(rules, response, response_body, records=True)
         request_by_rules = _by_rules(rules, request, request_body, records=True)
         asked = self._found(*request_by_rules)
@@ -151,16 +151,16 @@ class Scrubber:
     def with_symbols(self, request: RecordedRequest) -> RecordedRequest:
         """Return a request with a symbolic address, and note the credentials in its headers; nothing else changes."""
         headers = tuple([header for header in request.headers if _is_credential(header[0])])
-        if headers and headers != self._noted:
+        if headers != self._noted:
             self._found(RecordedRequest("", "", headers), b"")
             self._noted = headers
-        return request._replace(uri=_safe_uri(request.uri, self._symbolize)) if self._addresses is not None else request
+        return request._replace(uri=_safe_uri(request.uri, self._symbolize))
 
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
-        """Return the request to look up in a recording: the request as it would be recorded."""
+        """Return the request as it would be recorded, to look it up."""
         try:
             body = decompress_body(request.headers, request.body)
-        except SecretLeak:  # recording it will say so
+        except SecretLeak:  # recording it will raise the error
             return self.lookup_request(request._replace(body=b""))._replace(body=request.body)
         asked: tuple[RecordedRequest, bytes] = self._found(*_by_rules(self._rules, request, body, records=False))
         return self._safe(request, body, asked, self._change_for(asked))
@@ -172,7 +172,7 @@ class Scrubber:
         return self.known.placeholder(kind, Secret(value))
 
     def _found(self, message: Any, body: bytes, *, request: RecordedRequest | None = None) -> tuple[Any, bytes]:
-        """Return a request, or the response to one, and its body without what they name as credentials; note these."""
+        """Return a request or response, and its body, without what they name as credentials; note these."""
         kind = MessageKind.REQUEST
         if request is not None:
             kind = MessageKind.ERROR if message.status >= _LEAST_ERROR else MessageKind.ANSWER
@@ -189,7 +189,7 @@ class Scrubber:
         return message, body
 
     def _change_for(self, *found: tuple[Any, bytes]) -> _Change:
-        """Return the cheapest function that replaces all that these messages hold; most hold no secret."""
+        """Return the cheapest function that replaces everything necessary in these messages; most contain no secret."""
         parts = []
         for message, body in found:
             parts.append((message.uri if isinstance(message, RecordedRequest) else message.reason).encode(*_CODEC))
@@ -201,7 +201,7 @@ class Scrubber:
         """Return a message in a form that is safe to record.
 
         Args:
-            message: the message as it came; its body stays if nothing changes.
+            message: the original message; its body is kept if nothing changes.
             plain: its body, decompressed.
             found: the message and this body without what they name.
             change: replaces what is known.
@@ -234,8 +234,8 @@ class Scrubber:
         scrubbed = change(raw, lower in _LINK_HEADERS)
         return name, value if scrubbed == raw else header_text(scrubbed)
 
-    def _scrub(self, data: bytes, in_url: bool = False) -> bytes:
-        # A secret may have an address in it, such as a webhook, and is not found any more when its host is symbolic.
+    def _scrub(self, data: bytes, in_url: bool) -> bytes:
+        # A secret may contain an address, such as a webhook, and would not be found once its host is symbolic.
         return self._symbolize(self.known.scrub(data, in_url=in_url))
 
     def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - as _Change takes it
@@ -261,7 +261,7 @@ def _is_credential(name: str) -> bool:
 
 
 def _safe_uri(uri: str, change: _Change) -> str:
-    """Return a URI after a change, without a user and a password."""
+    """Return a URI after a change, without a user name and password."""
     if "@" in uri and (parts := urlsplit(uri)).username is not None:
         uri = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     return change(uri.encode(*_CODEC), True).decode(*_CODEC)

@@ -1,8 +1,8 @@
-"""A search for secrets in a view: what its normal form has in common with their needles is compared exactly.
+"""A search for secrets in a view: matches of needles in its normal form are then compared exactly.
 
-Windows of four bytes are looked up, each of which is one unsigned integer. A text is read at every fourth position
-only, so a needle is entered with its windows at the last four positions: one of them is read wherever the needle
-stands. So the time depends on the text, not on the number or the length of the secrets.
+Windows of four bytes are looked up, each as one unsigned integer. A text is read only at every fourth position, so a
+needle is indexed by its windows at the last four positions: one of them is read wherever the needle is. So the time
+depends on the text, not on the number or the length of the secrets.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SPACE, _PLUS, _BACKSLASH, _APOSTROPHE = b" +\\'"
 
 
 class Hit(NamedTuple):
-    """A secret in a view. `length` is that of the text that was looked for: of several hits the longest is replaced."""
+    """A secret in a view. `length` is that of the text that was looked for; the longest of several hits is replaced."""
 
     secret: Secret
     length: int
@@ -39,7 +39,7 @@ class Searcher:
     """Secrets to look for. Adding is safe while another thread searches, but not while another adds.
 
     Args:
-        in_codes: False to look for the secrets as they are only, apart from escapes.
+        in_codes: False to look only for the plain secrets, apart from escapes.
 
     Attributes:
         secrets: the secrets, in the order in which they were added.
@@ -50,7 +50,7 @@ class Searcher:
         self.secrets: dict[Secret, None] = {}
         self.shortest = sys.maxsize
         self._in_codes = in_codes
-        # By window: the needles that have it, with its position in each.
+        # By window: the needles that contain it, with its position in each.
         self._owners: dict[int, tuple[tuple[Needle, int], ...]] = {}
         self._without_windows: list[Needle] = []  # too few letters and digits
 
@@ -58,7 +58,7 @@ class Searcher:
         return bool(self.secrets)
 
     def add(self, secret: Secret) -> None:
-        """Add a secret to look for, unless it is so short that other texts have it in them."""
+        """Add a secret to look for, unless it is so short that other texts contain it."""
         if secret in self.secrets or len(secret.reveal()) < SHORTEST_SECRET:
             return
         self.secrets[secret] = None
@@ -99,7 +99,7 @@ class Searcher:
                         yield first + at * WIDTH, owners[window]
 
     def _exact_hits(self, data: bytes) -> Iterator[Hit]:
-        """Yield secrets with too few letters and digits for a window; each is searched for by itself."""
+        """Yield secrets with too few letters and digits for a window; each is searched for separately."""
         for needle in self._without_windows:
             start = data.find(needle.literal)
             while start >= 0:
@@ -129,7 +129,7 @@ def _span(data: bytes, start: int, end: int, needle: Needle) -> tuple[int, int] 
 
 
 def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
-    """Return the position beyond these characters, or None if others stand there."""
+    """Return the position after these characters, or None if there are others."""
     ignored = _LINE_ENDS
     for character in characters:
         while 0 <= (seen := at if step > 0 else at - 1) < len(data) and data[seen] in ignored - {character}:
@@ -138,13 +138,13 @@ def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
         beside = data[seen] if 0 <= seen < len(data) else None
         if beside == character or (character == _SPACE and beside == _PLUS):
             at += step
-        elif character != _BACKSLASH:  # a backslash may be gone: it looks like an escape of the next character
+        elif character != _BACKSLASH:  # a backslash may be missing: it looks like an escape of the next character
             return None
     return at
 
 
 def _beyond_base64(data: bytes, at: int, count: int, step: int) -> int:
-    """Return the position beyond this number of base64 characters, or beyond fewer if others follow."""
+    """Return the position after this number of base64 characters, or after fewer if others follow."""
     while count and 0 <= (seen := at if step > 0 else at - 1) < len(data):
         if data[seen] in _IN_BASE64:
             count -= 1

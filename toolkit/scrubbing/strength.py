@@ -1,8 +1,8 @@
-"""The strength of a value: whether it looks like a secret that a machine made, or like what people write.
+"""The strength of a value: whether it looks like a machine-made secret, or like what people write.
 
-Each pair of neighbouring characters has a price: how surprising it is in words, names and identifiers (English,
-German, some other languages, romanized Japanese, source code). A random text costs far more than a written one. In
-these tables a letter stands for half bits: `a` for 0, `b` for 0.5, up to `z` for 12.5.
+Each pair of neighbouring characters has a price: how surprising it is in words, names and identifiers (English, German,
+some other languages, romanized Japanese, source code). A random text costs far more than a written one. In these
+tables, a letter is a number of bits: `a` is 0, `b` 0.5, and so on up to `z`, 12.5.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Strength(Enum):
 
     STRONG: random-looking and long enough, or in a format that a provider uses for its credentials.
     LOOKALIKE: as random as a secret, but usually not one: a UUID, a digest, an ETag, an address of a blockchain. It
-        counts under the exact names of credentials only.
+        counts only under the exact names of credentials.
     WEAK: what people write: words, sentences, identifiers, numbers, dates, placeholders.
     """
 
@@ -38,8 +38,8 @@ class Strength(Enum):
 _LONGEST: Final = 16_384  # characters; longer texts are documents
 _LOOKED_AT: Final = 40  # characters at the end whose neighbours are priced
 _LONG_ENOUGH: Final = 16  # characters; a shorter value is strong only if it mixes three classes of characters
-_BITS: Final = 9.0  # how much less likely a value must be as written text than as random text
-_BITS_FOR_LETTERS: Final = 14.0  # without digits, all small or all capital: long words come close
+_BITS: Final = 9.0  # by how much a value must be less likely as written text than as random text
+_BITS_FOR_LETTERS: Final = 14.0  # without digits, all in one case: long words come close
 _BITS_FOR_SHORT: Final = 14.0
 
 _FOLLOWING: Final = (
@@ -56,12 +56,11 @@ _FOLLOWING: Final = (
 _FIRST: Final = "ijhijjkljolkjkkiqjgiklllpo"
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz"
 _MARKS: Final = "-_./+~"
-# From a small letter, a capital, a digit and a mark to each of these, in bits.
+# From a lower-case letter, a capital, a digit and a mark to each of these, in bits.
 _CLASS_PRICES: Final = ((0.2, 6.0, 6.6, 3.7), (1.3, 1.1, 3.9, 4.1), (3.2, 2.7, 0.6, 3.6), (0.3, 3.0, 5.6, 3.8))
 _PRICE_OF_PUNCTUATION: Final = 7.0
 _LOWER, _UPPER, _DIGIT, _MARK = range(4)
 
-_TEXT: Final = re.compile(r"[\s<>{}\[\]()\"'`\\|]")
 _SCHEME: Final = re.compile(
     r"(?:basic|bearer|token|dpop|apikey|api-key|key|digest|negotiate|bot|splunk|zoho-oauthtoken|genie_?key|sso-key"
     r"|sha(?:1|256|512)|hmac|v0|v1)[ =:]+",
@@ -108,7 +107,7 @@ _DRAWING: Final = re.compile(r"[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+")  # a path of SV
 _SEGMENT: Final = re.compile(
     r"[A-Za-z]?[a-z]*(?:[_.-][a-z]+)*[_.-]?[0-9]{0,8}|[A-Z]{1,12}|[0-9a-fA-F-]{32,64}|[0-9._:-]{0,24}"
 )
-# Words in front of a value that people make up. What follows them may be random all the same.
+# Words at the start of values that people make up. What follows them may still be random.
 _DUMMY_START: Final = re.compile(
     r"(?:(?:your|my|some|the|an?|enter|insert|replace|change|put|add|test|fake|dummy|sample|example|placeholder|redacted"
     r"|filtered|masked|hidden|removed|scrubbed|sanitized|invalid|undefined|null|none|todo)(?:[-_ .:]++|\Z)){1,8}+",
@@ -144,7 +143,7 @@ def _grade_of_text(value: str) -> Strength:
         return Strength.WEAK
     if _LOOKALIKE.fullmatch(value):
         return Strength.WEAK if is_dummy(value) else Strength.LOOKALIKE
-    if not value.isascii() or _TEXT.search(value) or not _RANDOM_ALPHABET.fullmatch(value):
+    if not _RANDOM_ALPHABET.fullmatch(value):
         return Strength.WEAK
     if _DATE_OR_NUMBER.fullmatch(value) or _URL.match(value) or is_dummy(value):
         return Strength.WEAK
@@ -162,7 +161,7 @@ def _names_something(value: str) -> bool:
     """Check whether a value is a path, the name of a file or an e-mail address."""
     if "/" in value and all(map(_SEGMENT.fullmatch, value.split("/"))):
         return True
-    return "." in value and (_FILE.fullmatch(value) or _EMAIL.fullmatch(value)) is not None
+    return (_FILE.fullmatch(value) or _EMAIL.fullmatch(value)) is not None
 
 
 def is_dummy(value: str) -> bool:
@@ -235,12 +234,12 @@ _WHOLE: Final = (
     r"[0-9a-f]{32}-us[0-9]{1,2}|[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"
     r"|[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}|A[A-Z]AAA[A-Za-z0-9_-]{20,60}%[A-Za-z0-9%]{20,200}"
 )
-_BEFORE: Final = "A-Za-z0-9_+/-"  # characters before which a key does not start
-_head_of: Final = itemgetter(slice(3))  # the characters of a word that tell whether a key may begin with it
+_BEFORE: Final = "A-Za-z0-9_+/-"  # characters after which a key does not start
+_head_of: Final = itemgetter(slice(3))  # the characters of a word that decide whether a key may begin with it
 _WORD_BYTES: Final = bytes(byte if re.match(f"[{_BEFORE}]", chr(byte)) else 32 for byte in range(256))
 _NOT_BEFORE: Final = re.compile(f"[{_BEFORE}]")
 _LONGEST_KEY: Final = 2_048  # characters of a credential that begins at the end of a slice
-# Texts that hold a credential beside other things: the password of a URL, the key of a connection string.
+# Texts that contain a credential among other things: the password of a URL, the key of a connection string.
 _URL_WITH_PASSWORD: Final = re.compile(
     r"[a-z][a-z0-9+.-]{1,30}+://[^\s/?#@:\"'<>\\]{0,200}+:([^\s/?#@\"'<>\\]{6,400}+)@"
 )
@@ -264,7 +263,7 @@ def _starts() -> dict[str, list[tuple[Format, str, re.Pattern[str]]]]:
 
 @cache
 def _certain_starts() -> dict[bytes, list[tuple[Format, str, re.Pattern[str]]]]:
-    """Return those of the formats that cannot be mistaken for anything else, by the first characters of a word."""
+    """Return the formats that cannot be mistaken for anything else, by the first characters of a word."""
     starts: dict[bytes, list[tuple[Format, str, re.Pattern[str]]]] = {}
     for form, start, pattern in chain.from_iterable(_starts().values()):
         if form.is_certain:
@@ -274,7 +273,7 @@ def _certain_starts() -> dict[bytes, list[tuple[Format, str, re.Pattern[str]]]]:
 
 
 def has_provider_format(value: str) -> bool:
-    """Check whether a value begins with a key or token in a provider's format, or is text around a credential."""
+    """Check whether a value begins with a key or token in a provider's format, or contains a credential."""
     if any(pattern.match(value) for _, _, pattern in _starts().get(value[:2], ())):
         return True
     if "://" in value[:40]:
@@ -285,7 +284,7 @@ def has_provider_format(value: str) -> bool:
 
 
 def provider_credentials(text: str) -> Iterator[tuple[int, int, Format]]:
-    """Yield start, end and format of the keys and tokens in providers' formats in a text, except samples.
+    """Yield the start, end and format of keys and tokens in providers' formats in a text, except samples.
 
     Only formats that cannot be mistaken for anything else are looked for.
     """

@@ -1,4 +1,4 @@
-"""Symbols in the place of a service's addresses, so that a recording is the same wherever it was made."""
+"""Symbolic addresses instead of a service's addresses, so that a recording is the same wherever it was made."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from toolkit.scrubbing.normal_form import spliced
 _SLASH: Final = rb"(?:\\{0,7}/|%(?:25){0,3}2[Ff]|\\{1,7}u002[Ff])"
 _COLON: Final = rb"(?::|%(?:25){0,3}3[Aa])"
 _PORT: Final = re.compile(_COLON + rb"([0-9]{1,5})")
-# A host or an address must not be followed by this, or it is the beginning of another one.
+# If this follows a host or an address, it is the beginning of another one.
 _END: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9])"
-# What stands before a host, read backwards from it, which is quicker: slashes and a scheme, or nothing that makes it
-# the end of another name.
+# What comes before a host, read backwards, which is faster: slashes and a scheme, or nothing that makes it the end of
+# another name.
 _BEFORE: Final = re.compile(
     rb"(?P<slashes>(?:/\\{0,7}|f2(?:52){0,3}%|f200u\\{1,7}){2})(?:(?::|a3(?:52){0,3}%)(?P<scheme>s?ptth))?"
     rb"|\.?(?:\Z|[^a-z0-9_.-]|[0-9a-f]{2}(?:52){0,3}%|[bfnrt]\\|[0-9a-f]{4}u\\)"
@@ -37,7 +37,7 @@ _SYMBOLIC_HOSTS: Final = frozenset(map(_symbolic_host, ADDRESS_NAMES))
 
 
 class _Address(NamedTuple):
-    """An address: its scheme and port, the pattern of its path, and the host of its symbol."""
+    """An address: its scheme and port, the pattern of its path, and its symbolic host."""
 
     scheme: bytes
     port: int
@@ -46,13 +46,13 @@ class _Address(NamedTuple):
 
 
 class SymbolicAddresses:
-    """Addresses to replace, in URLs and as bare names of hosts, in any case and with the escapes of JSON and URLs.
+    """Addresses to replace, in URLs and as bare host names, in any case and with the escapes of JSON and URLs.
 
-    The name of this machine, and one without a dot, which may be an ordinary word, stays where it is neither in a URL
-    nor followed by a port.
+    Names of this machine, and names without a dot, which may be ordinary words, are replaced only in a URL or if a port
+    follows.
 
     Args:
-        addresses: names of addresses with the addresses themselves, as in the settings.
+        addresses: addresses by name, as in the settings.
     """
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
@@ -70,16 +70,16 @@ class SymbolicAddresses:
         self._cookie_domain = re.compile(rb"(?i)(;\s{0,9}domain\s{0,9}=\s{0,9}\.?)(?:%s)(?![^\s;,])" % domain)
 
     def replace_in(self, data: bytes) -> bytes:
-        """Return `data` with the symbol of each address in its place, and of the host alone where that stands alone.
+        """Return `data` with each address, and each host that appears alone, replaced by its symbol.
 
-        A cookie for the domain of a host becomes one for the domain of all symbols.
+        A cookie for the domain of a host becomes one for the domain of all symbolic hosts.
         """
         lowered = data.lower()
         if b"domain" in lowered:
             data = self._cookie_domain.sub(rb"\g<1>" + _DOMAIN, data)
             lowered = data.lower()
         hosts = [host for host in self._at if host in lowered]
-        # Of two that overlap the first counts: a path may have a host in it.
+        # If two overlap, the first counts: a path may contain a host.
         return spliced(data, sorted(span for host in hosts for span in self._spans(data, lowered, host)))
 
     def host(self, written: str, called: str) -> str | None:
@@ -87,14 +87,14 @@ class SymbolicAddresses:
 
         Args:
             written: the value of the Host header.
-            called: the host of the recorded URI; it tells which of several addresses on one host is called.
+            called: the host of the recorded URI; it says which of several addresses on one host is called.
         """
         if written not in self._hosts:
             return None
         return called if called in _SYMBOLIC_HOSTS else self._hosts[written]
 
     def _spans(self, data: bytes, lowered: bytes, host: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """Yield start and end of what is replaced at each place of a host, with what replaces it."""
+        """Yield start, end and replacement of what is replaced at each place of a host."""
         is_telling = _is_telling(host)
         for match in re.finditer(re.escape(host) + _END, lowered):
             start, end = match.span()

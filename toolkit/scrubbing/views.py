@@ -1,10 +1,10 @@
-"""Views of a text: the text itself, and what it holds behind escapes, in codes and compressed.
+"""Views of a text: the text itself, and its unescaped, decoded and decompressed contents.
 
-A view knows the way back to the text: of a text behind escapes to each character, of one in a code to the whole run,
-and of a compressed one to nothing, since it cannot be changed. What is nearest to the text comes first.
+A view can be traced back to the text: unescaped text to each character, decoded text to the whole run, and decompressed
+data to nothing, since it cannot be changed. Views that are nearest to the text come first.
 
-Most codes need no view, because `needles` writes each secret in them. A run of base64, base32 or hex is decoded if it
-is long, or begins like text or like something compressed.
+Most encodings need no view, because `needles` encodes each secret in them. A run of base64, base32 or hex is decoded if
+it is long, or begins like text or like compressed data.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from toolkit.scrubbing.normal_form import (
     normal_positions,
 )
 
-DEEPEST: Final = 5  # codes and formats within each other: one for the file, in which a body may be base64
-_SMALL: Final = 1 << 16  # bytes; of a larger text, codes are sought only before and after its escapes are undone
+DEEPEST: Final = 5  # encodings and formats within each other: one is for the file, in which a body may be base64
+_SMALL: Final = 1 << 16  # bytes; in a larger text, encodings are sought only before and after its escapes are undone
 _BETWEEN: Final = b"\n\xff\n"  # parts of a view
 _PRINTABLE: Final = flags_of(bytes({*range(128)} - {*CONTROLS}))
 _PRINTABLE_RUN: Final = re.compile(rb"\x01{11,}+")
-_SHORTEST: Final = 16  # characters of a run that is decoded if the secrets are as short
-_LONG: Final = 48  # characters of a run that is decoded whatever it holds
-_LINE: Final = 40  # characters of the shortest line that goes on in the next
-_HEAD: Final = 32  # characters that tell whether a run is worth decoding
+_SHORTEST: Final = 16  # characters of a run that is decoded if there are secrets of this length
+_LONG: Final = 48  # characters of a run that is always decoded
+_LINE: Final = 40  # characters of the shortest line that continues on the next
+_HEAD: Final = 32  # characters that decide whether a run is worth decoding
 _DIGITS: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _MORE_LINES: Final = re.compile(rb"(?:(?:\r?\n[ \t]{0,60}+){1,2}+[A-Za-z0-9+/_-]++)*+")
 _PADDING: Final = re.compile(rb"={0,2}")
@@ -47,7 +47,7 @@ _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
 class _Segment(NamedTuple):
-    """A part of a view that is written otherwise in the outer view: its position and length, and its span there."""
+    """A part of a view that is written differently in the outer view: its position and length, and its span there."""
 
     at: int
     length: int
@@ -62,7 +62,7 @@ class View:
         data: the text.
         outer: the view that it was made from; None for the text itself.
         layer: what was undone to get it, such as "base64"; empty for escapes.
-        depth: number of codes and formats around it.
+        depth: number of encodings and formats around it.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class View:
         return int(self._positions[start]), int(self._positions[end - 1]) + 1
 
     def origin(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return the span of the text itself in which a span of this view is written, or None if it cannot change."""
+        """Return the span of the text itself from which a span of this view comes, or None if it cannot be changed."""
         view: View = self
         can_change = True
         while True:
@@ -123,13 +123,13 @@ class View:
 def views_of(
     data: bytes, budget: DecodingBudget, *, deepest: int = DEEPEST, shortest: int = _SHORTEST
 ) -> Iterator[View]:
-    """Yield the views of a text, those with fewer codes and formats around them first.
+    """Yield the views of a text, those with fewer encodings and formats around them first.
 
     Args:
         data: the text.
-        budget: bounds the work; the text itself is always the first view.
-        deepest: codes and formats within each other.
-        shortest: characters of the shortest secret; a run of fewer digits is not long enough for it.
+        budget: limits the work; the text itself is always the first view.
+        deepest: how many encodings and formats within each other are undone.
+        shortest: characters of the shortest secret; shorter runs of digits are not long enough for it.
 
     Raises:
         SecretLeak: if something in it grows out of all proportion.
@@ -155,7 +155,7 @@ def views_of(
 
 
 def _text_of(view: View) -> View:
-    """Return a view of what may be text: everything, or its printable runs. The zeros of UTF-16 are left out."""
+    """Return a view of what may be text: everything, or the printable runs. The zeros of UTF-16 are left out."""
     data = view.data
     if b"\0" in data and is_wide(data):
         without = View(escapes.undone(escapes.ZEROS, data), view, partial(_escape_segments, escapes.ZEROS, data))
@@ -167,7 +167,7 @@ def _text_of(view: View) -> View:
 
 
 def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer: str) -> View:
-    """Return a view of parts of another one; without a layer these are the same bytes."""
+    """Return a view of parts of another one; without a layer, these are the same bytes."""
 
     def segments() -> list[_Segment]:
         results: list[_Segment] = []
@@ -183,7 +183,7 @@ def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer:
 
 
 def _unescaped(view: View, budget: DecodingBudget, times: int = 2) -> Iterator[View]:
-    """Yield a view with its escapes undone, again and again, and with the quoted-printable of each of these undone."""
+    """Yield a view with its escapes undone repeatedly, and each result also with its quoted-printable undone."""
     levels = [view, *_without_escapes(view, budget)]
     yield from levels[1:]
     for level in levels if len(view.data) <= _SMALL else dict.fromkeys((levels[0], levels[-1])):
@@ -231,14 +231,14 @@ def _opened(view: View, budget: DecodingBudget) -> Iterator[View]:
 
 
 def _decoded(view: View, budget: DecodingBudget, seen: set[bytes], shortest: int) -> Iterator[View]:
-    """Yield the runs of codes that are worth decoding: texts together, and other bytes together, in each code."""
+    """Yield the encoded runs that are worth decoding: texts together, and other bytes together, for each encoding."""
     found: dict[tuple[str, bool], tuple[list[bytes], list[tuple[int, int]]]] = {}
     for start, end, code in _runs(view.data, min(max(shortest, _SHORTEST), _LONG)):
         run = view.data[start:end]
         if run in seen:
             continue
         digits = run.translate(None, _NO_DIGITS)
-        name = code if _CODES[code][0].fullmatch(digits) else "base64"  # only its beginning may be in that code
+        name = code if _CODES[code][0].fullmatch(digits) else "base64"  # only its beginning may be in that encoding
         decoded = _CODES[name][1](digits)
         if decoded and budget.spend(len(run) + len(decoded)):
             seen.add(run)
@@ -250,10 +250,10 @@ def _decoded(view: View, budget: DecodingBudget, seen: set[bytes], shortest: int
 
 
 def _runs(data: bytes, least: int) -> Iterator[tuple[int, int, str]]:
-    """Yield span and code of each run of digits of base64 that is worth decoding, with the lines that go on after it.
+    """Yield the span and encoding of each run of base64 digits that is worth decoding, with its continuation lines.
 
-    A run has at least `least` characters. One with slashes may also be a path: then its segments in a code are runs of
-    their own.
+    A run has at least `least` characters. One with slashes may also be a path: then its encoded segments are separate
+    runs.
     """
     done = 0
     for match in _run_of(least).finditer(data.translate(_DIGITS)):
@@ -279,15 +279,15 @@ def _run_of(least: int) -> re.Pattern[bytes]:
     return re.compile(b"\1" * least + b"\1*+")
 
 
-@lru_cache(maxsize=4096)  # a message is searched twice, and messages have the same paths again and again
+@lru_cache(maxsize=4096)  # a message is searched twice, and messages repeat the same paths
 def _code_of(head: bytes) -> str:
-    """Return the code of a run that begins like text or like something compressed, or "" if it does not."""
+    """Return the encoding of a run that begins like text or compressed data, or "" if it does not."""
     for name, (pattern, decode) in _CODES.items():
         if pattern.fullmatch(head):
             beginning = decode(head)
             if is_text(beginning) or beginning.startswith(MAGICS):
                 return name
-            if name == "hex":  # digests and identifiers, which no text in another code looks like
+            if name == "hex":  # digests and identifiers, which text in another encoding does not look like
                 break
     return ""
 

@@ -1,12 +1,12 @@
-"""The names of credentials, the kind that a placeholder names for each, and what a value under a name is.
+"""The names of credentials, the kind in the placeholder for each, and what a value under a name is.
 
-A name is split into words, whatever its casing and separators (`X-Api-Key`, `apiKey`, `user[api_key]`, `apikey`). It
-means a credential if `names` lists it, or one of its words, and no exception applies. A value under such a name is a
-credential or not by its strength and the message in which it stands. The recorder, the log filter and `tk.scan` all ask
-here, so that a scan finds what the recorder replaces.
+A name is split into words, regardless of casing and separators (`X-Api-Key`, `apiKey`, `user[api_key]`, `apikey`). It
+means a credential if `names` lists it, or one of its words, and no exception applies. Whether a value under such a name
+is a credential depends on its strength and on the message. The recorder, the log filter and `tk.scan` all use this
+module, so that a scan finds what the recorder replaces.
 
-Deliberately absent: `client_id`, `state`, `nonce`, `user_code` and `request_uri`, which do not give access by
-themselves.
+`client_id`, `state`, `nonce`, `user_code` and `request_uri` are deliberately left out, because they do not give access
+by themselves.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _NUMBERED: Final = re.compile(r"[-_ .]?[0-9]{1,3}\]?\Z")  # session_id_2, X-Sess
 
 
 def normal_name(name: str) -> str:
-    """Return a name in the form in which names are compared: its letters and digits, in lower case without accents."""
+    """Return a name normalized for comparison: its letters and digits, in lower case without accents."""
     if not name.isascii():
         name = unicodedata.normalize("NFKD", name)
     return _NOT_JOINED.sub("", name.lower())
@@ -60,7 +60,7 @@ _LAST_NAME: Final = re.compile(r"([^.\[\]]+)\]?\Z")  # user[password], spring.se
 
 
 def last_name(name: str) -> str:
-    """Return the last part of a form field's name, in which some frameworks write paths."""
+    """Return the last part of a form field's name, which some frameworks write as a path."""
     match = _LAST_NAME.search(name)
     return match[1] if match else name
 
@@ -98,7 +98,7 @@ SCHEME: Final = re.compile(r"\A(?:basic|bearer|token|dpop) +", re.IGNORECASE)
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a name in lower case: `X-APIKey`, `x_api_key` and `xApiKey` have the same."""
+    """Return the words of a name in lower case; `X-APIKey`, `x_api_key` and `xApiKey` have the same words."""
     words: list[str] = []
     if not name.isascii():
         name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
@@ -117,9 +117,9 @@ def words_of(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def credential_kind(name: str, place: Place) -> str | None:
-    """Return the kind of credential that a value of this name holds, such as "API_KEY", or None.
+    """Return the kind of credential under this name, such as "API_KEY", or None.
 
-    Headers with cookies have no kind, since the values in them are credentials, and each cookie is one.
+    Cookie headers have no kind, since each cookie in them is a credential.
     """
     if place is Place.COOKIE:
         return COOKIE
@@ -127,7 +127,7 @@ def credential_kind(name: str, place: Place) -> str | None:
 
 
 def _without_number(name: str) -> str:
-    """Return a name without the number at its end, or "" if it has none or is listed with it."""
+    """Return a name without the number at its end; "" if there is none, or if the name is listed with it."""
     shorter = _NUMBERED.sub("", name)
     return "" if shorter == name or normal_name(name) in _ORDINARY else shorter
 
@@ -168,7 +168,7 @@ def _kind_by_words(words: tuple[str, ...], joined: str) -> str | None:
 
 
 def _head_of(words: tuple[str, ...]) -> str:
-    """Return the last word that is not a number, which says what a compound is."""
+    """Return the last word that is not a number, which says what a compound name means."""
     return next((word for word in reversed(words) if not word.isdigit()), "")
 
 
@@ -187,11 +187,11 @@ def is_ordinary_header(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_core_name(name: str, place: Place) -> bool:
-    """Check whether UUIDs and digests count as well under a name.
+    """Check whether UUIDs and digests also count under a name.
 
-    Such a name is the exact name in a standard, in the service document or in a vendor's documentation, or ends like
-    one. In headers it is any name whose last word means a credential, in queries and forms one whose last word means
-    nothing else.
+    Such a name is an exact name in a standard, in the service document or in a vendor's documentation, or ends like
+    one. In headers it is any name whose last word means a credential; in queries and forms, one whose last word has no
+    other meaning.
     """
     if credential_kind(name, place) is None:
         return False
@@ -206,7 +206,7 @@ def is_core_name(name: str, place: Place) -> bool:
 
 @lru_cache(maxsize=8192)
 def needs_strong_value(name: str, place: Place) -> bool:
-    """Check whether a weak value under the name of a credential stays as it is, even in a request.
+    """Check whether a weak value under the name of a credential is kept, even in a request.
 
     This applies to `key`, `session` and `code`. Under names such as `password` or `api_key` people type weak values,
     which are replaced in place.
@@ -218,7 +218,7 @@ def needs_strong_value(name: str, place: Place) -> bool:
 
 
 def may_hold_several(name: str) -> bool:
-    """Check whether a list or an object under a name that needs strong values may hold credentials."""
+    """Check whether a list or an object under a name that needs strong values may contain credentials."""
     last = normal_name(last_name(name))
     return last in _DOUBTFUL_FIELDS or last.removesuffix("s") in _EXACT[Place.JSON]
 
@@ -239,7 +239,7 @@ def is_placeholder(value: str) -> bool:
 
 _TO_STANDARD: Final = str.maketrans("-_", "+/")  # from the alphabet of base64 for URLs
 _LONG_ENOUGH: Final = 16  # characters
-_PRIVATE_EXPONENT: Final = re.compile(r"[A-Za-z0-9_-]{40,}={0,2}")  # of a JWK (RFC 7518); one letter names much else
+_PRIVATE_EXPONENT: Final = re.compile(r"[A-Za-z0-9_-]{40,}={0,2}")  # of a JWK (RFC 7518); one letter may mean anything
 _PATH: Final = re.compile(r"/?(?:[\w.-]+/)*[a-z][a-z_-]{3,}/.*|/.*")  # of a file or an object of storage
 _NUMBER: Final = re.compile(r"[-+]?[0-9]{1,20}+(?:\.[0-9]{1,20}+)?")
 _DIGITS_COUNT: Final = frozenset({"PASSWORD", "PIN", "OTP"})  # kinds of what people type in digits
@@ -249,7 +249,7 @@ _NO_VALUES: Final = frozenset(
 )
 _SENTENCE: Final = re.compile(r"\S+(?:\s+\S+){2}")
 _LABEL: Final = re.compile(r"\D+\s\D+|[*x•.]+|(?i:redacted|masked|filtered|removed|scrubbed)")
-# Words, even with numbers as in examples, and texts in other scripts.
+# Words, even with numbers as in examples, and text in other scripts.
 _TEXTS: Final = re.compile(r"[^0-9]*|.*[^\x00-\x7f].*|(?:password|passwd|secret|token|key|test)[0-9]{1,4}", re.DOTALL)
 _STATE_OF_COOKIE: Final = re.compile(r"(?:[A-Za-z]{1,12}[_-]?){0,3}|[0-9]{1,4}|[a-z]{2}[-_][A-Z]{2}")
 
@@ -266,9 +266,9 @@ class Decision(NamedTuple):
     """What a value is.
 
     Attributes:
-        kind: its kind of credential, as placeholders name it.
-        is_everywhere: True if it is replaced in the rest of the recording too, since no other text is like it.
-        is_weak: True if it counts for its place only, however weak it is.
+        kind: its kind of credential, as in placeholders.
+        is_everywhere: True if it is also replaced in the rest of the recording, since no other text is like it.
+        is_weak: True if it is replaced only in its place, however weak it is.
     """
 
     kind: str
@@ -286,20 +286,20 @@ def secret_kind(name: str, value: str, place: Place, strength: Strength) -> str 
     if kind == "AUTHORIZATION" and is_weak_pair(value.rpartition(" ")[2]):
         return None
     if strength is Strength.STRONG:
-        # A short text under a doubtful name is more often the identifier of something.
+        # Short text under a doubtful name is more often an identifier.
         if needs_strong_value(name, place) and (len(value) < _LONG_ENOUGH or _PATH.fullmatch(value)):
             return None
         return kind
     if strength is Strength.LOOKALIKE:
-        # A token in a document may be that of a blockchain, which has an address.
+        # A token in a document may be one of a blockchain, which has an address.
         is_address = value.startswith("0x") and place is Place.JSON and normal_name(name).endswith("token")
         return kind if is_core_name(name, place) and not is_address else None
     return None
 
 
-@lru_cache(maxsize=1024)  # the rows of an answer have the same values again and again
+@lru_cache(maxsize=1024)  # the rows of a response repeat the same values
 def decision_on(name: str, value: str, place: Place, message: MessageKind) -> Decision | None:
-    """Return what a value beside a name is in a message, or None if it is not a credential."""
+    """Return what a value with a name is in a message, or None if it is not a credential."""
     kind = credential_kind(name, place)
     if kind is None or not value.strip() or is_placeholder(value):
         return None
@@ -315,7 +315,7 @@ def decision_on(name: str, value: str, place: Place, message: MessageKind) -> De
 
 
 def _counts(name: str, kind: str, value: str, place: Place, message: MessageKind) -> bool:
-    """Check whether a weak value counts, because its name can only be that of a credential."""
+    """Check whether a weak value counts because its name can only mean a credential."""
     is_core = is_core_name(name, place)
     if needs_strong_value(name, place) or not (is_core or message is MessageKind.REQUEST):
         return False

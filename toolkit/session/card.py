@@ -1,4 +1,4 @@
-"""A session in words and as a card for a notebook: who calls, where the answers come from, which token is current."""
+"""A session as text and as a card for a notebook: who calls, where the responses come from, which token is current."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def caller_text(environment: Environment, credentials: Credentials | None) -> st
 
 
 def session_html(session: AnySession, ledger: Ledger) -> str:
-    """Return the card: who calls what, where the answers come from, and which token is current."""
+    """Return the card: who calls what, where the responses come from, and which token is current."""
     environment, cassette, ended = session.environment, session.cassette, ledger.last_ended_at()
     interfaces = [interface for interface in environment.rules.addresses if interface is not Interface.AUTH]
     name = name_of(session)
@@ -53,17 +53,17 @@ def session_html(session: AnySession, ledger: Ledger) -> str:
 
 
 def kind_text(cassette: Cassette | None) -> str:
-    """Return where answers come from: `live calls`, or what the cassette in use says."""
+    """Return where responses come from: `live calls`, or what the cassette in use says."""
     return "live calls" if cassette is None else cassette.source
 
 
 def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
-    """Return where answers come from, and when they were received.
+    """Return where responses come from, and when they were received.
 
     Args:
         cassette: the cassette in use, or None for live calls.
-        ended: when the last call ended, or None before the first call. Live answers are dated by it, because
-            a saved display must not depend on the day on which it is shown.
+        ended: when the last call ended, or None before the first call. Live responses are dated by it, because a saved
+            display must not depend on the day on which it is shown.
     """
     if cassette is not None and (cassette.replays or not cassette.records):
         return kind_text(cassette)
@@ -79,8 +79,8 @@ def remaining_text(token: Token, number: int | None, now: datetime) -> str:
 def no_token_text(session: AnySession) -> str:
     """Return why a session has no token at present."""
     if CredentialKind.KEY_PAIR in session.environment.rules.credentials:
-        return "none: the key pair goes with every call"
-    return "none now" if session.replays_only or session.is_closed else "none now: a call gets one when it needs it"
+        return "none: the key pair is sent with every call"
+    return "none now" if session.replays_only or session.is_closed else "none now: it is requested when a call needs it"
 
 
 def _token_text(session: AnySession, ledger: Ledger) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _Error = TypeVar("_Error", bound=ToolkitError)
 _OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client sets for each request
 _COUNTED: Final = {"offset": 0, "page": 1}  # cursors that are counted, with their value for the first page
-# Parameters with which a caller asks for one page; compared in lower case and without signs between the words.
+# Parameters with which a caller asks for one page; compared in lower case and without hyphens and underscores.
 _ONE_PAGE: Final = frozenset({"limit", "page", "pagesize", "perpage", "offset", "cursor", "pagetoken"})
 _MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
 
@@ -56,27 +56,27 @@ def pages(
 
     With an async client: `tk.tabulate([page async for page in tk.pages(client, path)])`.
 
-    Nothing is sent before the loop begins, and each page when the loop asks for it. Each loop starts with the first
-    page again. The next page is where the answer says: a `Link` header with `rel="next"` (RFC 8288), a member `next`,
-    `next_url`, `links.next` and the like that is a URL, or a member `nextPageToken` or `next_page_token`, which is sent
-    as `pageToken` or `page_token`. Any other cursor needs `cursor`; an answer that names one without it ends the loop
-    with a warning. A missing, null, empty or false cursor is the end. The service document does not describe paging.
+    Nothing is sent before the loop begins, and each page is requested when the loop needs it. Each loop starts with the
+    first page again. The next page comes from the response: a `Link` header with `rel="next"` (RFC 8288), a member such
+    as `next`, `next_url` or `links.next` that is a URL, or a member `nextPageToken` or `next_page_token`, which is sent
+    as `pageToken` or `page_token`. For any other cursor, pass `cursor`; without it, the loop ends with a warning. A
+    missing, null, empty or false cursor is the end. The service document does not describe paging.
 
-    Progress appears from the second page on, when it takes longer than half a second, as with `tk.progress`.
+    From the second page on, progress is shown if the loop takes longer than half a second, as with `tk.progress`.
 
     Args:
         client: an interface of a session, or any other client of httpx or httpx2.
         path: path or URL of the first page.
-        params: query parameters of the first page. The next pages are asked for as the service says.
+        params: query parameters of the first page. The next pages are requested as the service says.
         cursor: dotted path of the member with the cursor, and the parameter to send it as, such as
-            `("meta.next_cursor", "cursor")`. Or "page", if the service takes a parameter of this name that counts
-            pages, or "offset", if it takes one that counts the rows before a page; both go on from their value in
-            `params`, until a page has no rows, or the same rows as the one before.
+            `("meta.next_cursor", "cursor")`. Or "page", if the service has a parameter of this name that counts pages,
+            or "offset", if it has one that counts the rows before a page. Both start from their value in `params` and
+            continue until a page has no rows, or the same rows as the page before.
 
     Raises:
-        ConfigurationError: if an argument is malformed; in the loop, if its kind is not that of the client.
-        ServiceError: in the loop, if a page has an error status or cannot be decoded, or if a page that was read names
-            itself or an earlier one as the next.
+        ConfigurationError: if an argument is invalid; in the loop, if an async client needs `async for`, or vice versa.
+        ServiceError: in the loop, if a page has an error status or cannot be decoded, or if a page names itself or an
+            earlier page as the next one.
         Unreachable: in the loop, if the service cannot be reached.
         UnsafeAddress: in the loop, if the next page is not at the origin of the first.
     """
@@ -92,18 +92,18 @@ def pages(
 class Pages:
     """The pages of a list; see `pages`.
 
-    Code that sends by itself calls `begin`, sends `request` until it is None, and passes each answer to `is_page` and
-    then to `go_on`.
+    Code that sends requests itself calls `begin`, sends `request` until it is None, and passes each response to
+    `is_page` and then to `go_on`.
 
     Args:
         client, params, cursor: as in `pages`.
-        path: as in `pages`, or the request for the first page, whose own headers are sent with the others, too.
-        only_first: end after the first page, whatever it says.
+        path: as in `pages`, or the request for the first page, whose headers are sent with all pages.
+        only_first: stop after the first page, even if it names a next one.
 
     Attributes:
         request: the request for the next page, or None after the last one.
         number: number of the page that `request` asks for, from 1.
-        more: what says that there is more after the last page, if that cannot be followed.
+        more: what says that more pages follow the last one, if it cannot be followed.
     """
 
     request: httpx.Request | None
@@ -140,7 +140,7 @@ class Pages:
             raise ConfigurationError(what, f"Iterate over them with {advice}.", about="client")
 
     def __repr__(self) -> str:
-        return "<Pages>"  # a path may hold a secret
+        return "<Pages>"  # a path may contain a secret
 
     def _each(self) -> Iterator[httpx.Response]:
         self.begin()
@@ -181,13 +181,13 @@ class Pages:
             return self._client.build_request("GET", self._path, params=self._params)  # type: ignore[no-any-return]
         except (ValueError, TypeError, *classes("InvalidURL")) as error:  # type: ignore[misc]
             raise ConfigurationError(  # without the error's text, which may quote a secret
-                f"The path and the parameters do not make a URL ({type(error).__name__}).",
+                f"The path and the parameters do not form a valid URL ({type(error).__name__}).",
                 'For example tk.pages(session.broker, "/v1/accounts", params={"limit": 100}).',
                 about="path",
             ) from None
 
     def is_page(self, response: httpx.Response) -> bool:
-        """Return True if an answer is a page, and False if it shows that the one before was the last."""
+        """Return True if a response is a page, and False if it shows that the previous one was the last."""
         if response.status_code >= 300:
             raise self._about_page(status_error(response))
         if self._counter is None:
@@ -201,7 +201,7 @@ class Pages:
         return self.number == 1 or self._rows > 0
 
     def go_on(self, response: httpx.Response) -> None:
-        """Set `request` to the one for the page after this answer."""
+        """Set `request` to the one for the page after this response."""
         self.request = None
         if self._only_first:
             return
@@ -218,17 +218,17 @@ class Pages:
         if url in self._asked:
             raise ServiceError(
                 f"Page {self.number} is the last that can be read: {following.words} that was read earlier.",
-                "Reading on could go on forever. If another member holds the cursor, pass cursor=(member, parameter).",
+                "The pages might never end. If another member has the cursor, pass cursor=(member, parameter).",
                 response=response,
             )
         self._asked.add(url)
         self.number += 1
-        # httpx drops the query of a URL for a client that has parameters of its own.
+        # httpx drops the query of a URL if the client has its own parameters.
         params = str(following.url.params) if self._client.params else None
         self.request = self._client.build_request("GET", url, params=params, headers=self._headers)
 
     def _counted_page(self, name: str) -> NextPage | None:
-        """Return the page after the last one by its number, or by the number of rows before it; None at the end."""
+        """Return the next page by its number, or by the number of rows before it; None at the end."""
         if not self._rows:
             return None
         if self.number == 1:
@@ -245,7 +245,7 @@ class Pages:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Raise the toolkit's error for a page that gets no answer, or one that cannot be decoded."""
+        """Raise the toolkit's error for a page without a response, or with one that cannot be decoded."""
         try:
             yield
         except classes("TransportError", "DecodingError") as error:
@@ -256,7 +256,7 @@ class Pages:
             warn(f"More pages follow after page {self.number}: {self.more.words}. {self.more.advice}")
 
     def _about_page(self, error: _Error) -> _Error:
-        """Return the error with the number of the page, from the second on."""
+        """Return the error with the number of the page, unless it is the first."""
         what = error.what[:1].lower() + error.what[1:]
         return error.reworded(f"Page {self.number}: {what}", error.next_step) if self.number > 1 else error
 
@@ -275,7 +275,7 @@ def checked_cursor(cursor: Any) -> Cursor | None:
 
 
 def message_of(response: Any, scrub: Callable[[str], str]) -> str:
-    """Return the message of an error answer from one of the usual fields, such as RFC 9457's `detail`, or "".
+    """Return the message of an error response from one of the usual fields, such as RFC 9457's `detail`, or "".
 
     It is shortened and safe to print; `scrub` removes secrets from it.
     """
@@ -289,7 +289,7 @@ def message_of(response: Any, scrub: Callable[[str], str]) -> str:
 
 
 class AccountPages(Pages):
-    """The pages of the accounts of a session, which become a table, or an error that repeats no secret."""
+    """The pages of a session's accounts, which become a table, or an error that contains no secret."""
 
     def __init__(self, session: BaseSession[Any], params: Mapping[str, Any], *, all_pages: bool) -> None:
         interface, path = session.environment.rules.accounts
@@ -306,7 +306,7 @@ class AccountPages(Pages):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Add the service's message to a ServiceError, and warn if a recording ends after a page that names a next."""
+        """Add the service's message to a ServiceError, and warn if a recording ends before the last page."""
         try:
             yield
         except ServiceError as error:
@@ -336,7 +336,7 @@ class AccountPages(Pages):
             if more is not None:
                 warn(f"This is one page of the accounts: {more.words}. {self._advice}")
             return readable(table)
-        raise failure  # raised here, it has no context and no frames, which hold the body
+        raise failure  # raised here, it has no context and no frames, which contain the body
 
     def _with_message(self, error: ServiceError) -> ServiceError:
         """Return the error with the service's own message and, after a refusal, the profile."""

@@ -1,7 +1,7 @@
-"""The scope of a session: who calls, and where the credentials may go.
+"""The scope of a session: who calls, and where the credentials may be sent.
 
-`open_cassette` and `resolve_credentials` find the cassette, the environment and the credentials of a new session. Every
-request is checked by the `Scope` of its interface, so that they go to this interface's own address and nowhere else.
+`open_cassette` and `resolve_credentials` find the cassette, the environment and the credentials of a new session. The
+`Scope` of an interface checks every request, so that credentials are sent to this interface's address only.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ComparedAddress(NamedTuple):
         return cls((url.raw_scheme, url.raw_host, url.port), url.netloc, url.raw_path.rstrip(b"/"))
 
     def path_below(self, path: bytes) -> bytes | None:
-        """Return what follows the prefix in the path and query of a URL of this origin, or None if it is elsewhere."""
+        """Return what follows the prefix in a URL's path and query, or None if the URL is not below this address."""
         if not self.prefix:
             return path
         is_below = path.startswith(self.prefix) and path[len(self.prefix) : len(self.prefix) + 1] in (b"", b"/", b"?")
@@ -61,7 +61,7 @@ class Scope:
     Args:
         interface: the interface, for messages.
         own: its configured address, or None in a replay without addresses.
-        symbolic: the address that stands for it in recordings; links in replayed bodies lead there.
+        symbolic: its symbolic address in recordings, to which links in replayed bodies lead.
         header_prefix: prefix of the key headers, which callers may not set themselves.
         others: addresses of other interfaces. Paths below them do not belong to this interface, even if they
             are also below `own`.
@@ -88,7 +88,7 @@ class Scope:
         self.symbolic_text = symbolic
         self._last_headers: list[
             tuple[bytes, bytes]
-        ] = []  # most requests of a client have the same, which are not checked again
+        ] = []  # most requests of a client have the same headers, which are not checked again
         names = (*_CREDENTIAL_HEADERS, f"{header_prefix}-{KEY_ID_HEADER}", f"{header_prefix}-{SECRET_KEY_HEADER}")
         self._hosts = frozenset(place.host for place in self._places)
         self._credential_headers = frozenset(name.lower().encode("ascii") for name in names)
@@ -145,7 +145,7 @@ class Scope:
         for name, _ in raw:
             if name.lower() in self._credential_headers:
                 raise CredentialsMismatch(
-                    f"The request carries a header with credentials of its own, {name.decode('ascii', 'replace')}.",
+                    f"The request has a header with its own credentials, {name.decode('ascii', 'replace')}.",
                     "Nothing was sent. Leave out auth= and such headers: the session adds its credentials.",
                 )
 
@@ -153,7 +153,7 @@ class Scope:
         for name, value in raw:
             if name.lower() == b"host" and value.strip().lower() not in self._hosts:
                 raise UnsafeAddress(
-                    f"A request to the {self.interface} interface has a Host header of another name.",
+                    f"A request to the {self.interface} interface has a Host header with another name.",
                     f"Nothing was sent. Leave it out: the name comes from the address {self._address_text}.",
                 )
 
@@ -166,7 +166,7 @@ class Scope:
         return None
 
     def _strays(self, below: bytes) -> bool:
-        """Check whether a server that resolves or decodes paths would take a path below this address elsewhere."""
+        """Check whether a path would lead out of this address on a server that resolves or decodes paths."""
         segments = _segments(below)
         if b".." in segments:
             return True
@@ -213,7 +213,7 @@ def resolve_credentials(
     """Return the environment, the credentials, and the profile whose recordings are replayed, None for any."""
     given: object = environment
     if isinstance(given, Credentials):
-        what = "The first argument of a session is the name of an environment, but credentials were given."
+        what = "The first argument of a session is the name of an environment, but credentials were passed."
         raise ConfigurationError(what, "Write tk.Session(credentials=...).", about="environment")
     requested = None if environment is None else Environment(environment)
     if isinstance(credentials, Credentials):
@@ -233,7 +233,7 @@ def resolve_credentials(
         )
     if cassette is not None and not cassette.records:
         return requested or _environment_of(cassette), None, credentials
-    if requested is None:  # this mode may send, so a file does not choose where to
+    if requested is None:  # this mode may send, so a file must not choose the destination
         raise _without_environment(cassette, settings)
     from toolkit.auth.profiles.saving import load_credentials
 
@@ -241,7 +241,7 @@ def resolve_credentials(
         loaded = load_credentials(requested, credentials, settings=settings)
     except ConfigurationError:
         if credentials is None and cassette is not None and cassette.replays:
-            # Recorded calls replay without credentials; any other call says which credentials it needs.
+            # Recorded calls replay without credentials; the error of any other call says which credentials it needs.
             return requested, None, None
         raise
     return requested, loaded, loaded.name
@@ -249,7 +249,7 @@ def resolve_credentials(
 
 def _without_environment(cassette: Cassette | None, settings: Settings) -> ConfigurationError:
     """Return the error for a session that has nothing to replay, or whose cassette's name may be misspelt."""
-    choices = f"give one of {', '.join(Environment)}, or give credentials, which belong to one"
+    choices = f"pass one of {', '.join(Environment)}, or pass credentials, which belong to one"
     if cassette is not None and cassette.mode != "all" and not cassette.replays:
         from toolkit.cassettes.replay import differences
 
@@ -263,16 +263,16 @@ def _environment_of(cassette: Cassette) -> Environment:
     names = cassette.contents.environments
     if len(names) == 1:
         return Environment(names[0])
-    content = f"It holds calls of {', '.join(names)}" if names else "It does not say which environment was called"
+    content = f"It contains calls of {', '.join(names)}" if names else "It does not say which environment was called"
     raise ConfigurationError(
         f"The cassette {cassette.path.name} does not determine the environment.",
-        f"{content}; give the session one of {', '.join(Environment)}.",
+        f"{content}; pass the session one of {', '.join(Environment)}.",
         about="environment",
     )
 
 
 def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, settings: Settings) -> Cassette | None:
-    """Return the cassette of a session: the one in the arguments, else that of the running cell, else None for live."""
+    """Return the cassette of a session: that in the arguments, else that of the running cell, else None for live."""
     as_mode(mode)
     cassette = current() if cassette is None else cassette
     if cassette is None:

@@ -1,7 +1,7 @@
 """Send a session's requests: through the cassette, then with credentials, then to the network.
 
-One flow for sync and async. The request that the client holds and the cassette records never carries
-a credential, and a replayed call needs none.
+One flow for sync and async. The request that the client has and the cassette records never contains a credential, and a
+replayed call needs none.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class Sender:
     environment: Environment
     credentials: Credentials | None
     identity: Identity  # who calls, for matching recordings
-    cassette: Cassette | None  # the session's own
+    cassette: Cassette | None  # the session's own cassette
     settings: Settings
-    known: KnownSecrets  # with the placeholders of the session's own cassette if it has one
+    known: KnownSecrets  # which has the placeholders of the session's own cassette, if there is one
     store: TokenStore | MemoryTokenStore
     timeout: httpx.Timeout | None = None  # of token requests
     clock: Clock
@@ -94,7 +94,7 @@ class Sender:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def current_token(self) -> tuple[Token, int | None] | tuple[None, None]:
-        """Return the usable token and its number, or None for both; in replay the recorded one, without its text."""
+        """Return the usable token and its number, or None for both; in a replay, the recorded one without its text."""
         if _sends(self.cassette):
             grant = self._authorizer.grant if self._authorizer else None
             return (grant.token, grant.authorization.token) if grant and grant.token else (None, None)
@@ -112,16 +112,16 @@ class Sender:
         return self.ledger.last_ended_at() or (self.cassette and self.cassette.recorded_at) or EPOCH
 
     def account_with(self, cassette: Cassette | None) -> str:
-        """Return what to call the account that calls reach through a cassette: "real account", "practice" or "".
+        """Return a name for the account that calls reach through a cassette: "real account", "practice" or "".
 
-        A replay reaches none, and a recording does not say whether a practice service was recorded.
+        A replay reaches no account, and a recording does not say whether it was made with a practice service.
         """
         if not _sends(cassette) or not self.environment.rules.real_account:
             return ""
         return PRACTICE if self.is_practice else REAL_ACCOUNT
 
     def source(self) -> str:
-        """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
+        """Return where responses come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
         source = source_text(self.cassette, self.ledger.last_ended_at())
         return " · ".join(filter(None, (self.environment, self.account_with(self.cassette), source)))
 
@@ -130,7 +130,7 @@ class Sender:
         return through(self.cassette_in_use(), SessionRequest(self, scope, request))
 
     def cassette_in_use(self) -> Cassette | None:
-        """Return the session's own cassette, else that of the running cell, which learns its addresses."""
+        """Return the session's own cassette, else that of the running cell, which gets the session's addresses."""
         if self.cassette is not None:
             return self.cassette
         cassette = selection.current()
@@ -139,7 +139,7 @@ class Sender:
         return cassette
 
     def authorizer(self) -> Authorizer:
-        """Return what grants the credentials of this session; the first request makes it, which a replay never does."""
+        """Return the object that adds this session's credentials; the first live request makes it."""
         if self._authorizer is None:
             with self._lock:  # a second authorizer would start numbering tokens again
                 if self._authorizer is None:
@@ -175,14 +175,14 @@ class SessionRequest(Outgoing):
         return self._sender.authorizer().recorded_headers
 
     def send(self, call: Call) -> Flow[httpx.Response]:
-        """Send a copy with credentials, and again in two cases; return the last answer.
+        """Send a copy with credentials, and again in two cases; return the last response.
 
-        After a 401 to a token that should be good, it is sent once more with a new token (`auth.authorizers`); GET and
-        HEAD also after 429, 503 or a connection that broke before an answer began (`transport.retry`).
-        Each try is granted credentials anew: a token may have expired while the call waited.
+        After a 401 to a token that should be valid, it is sent once more with a new token (`auth.authorizers`). GET and
+        HEAD are also sent again after 429, 503 or a connection that broke before a response began (`transport.retry`).
+        Each try gets credentials again, because a token may have expired while the call waited.
 
         Args:
-            call: has just been started; notes the last try and the number of tries.
+            call: the call, which has just started; it records the last try and the number of tries.
         """
         authorizer, clock, pace = self._sender.authorizer(), self.clock, self._sender.pace
         request = self._scope.to_send(self.request)
@@ -220,7 +220,7 @@ class SessionRequest(Outgoing):
 
 
 def _outcome(request: httpx.Request) -> Flow[Any]:
-    """Send a request; return the answer, or the error if there is none."""
+    """Send a request; return the response, or the error if there is none."""
     try:
         return (yield request)
     except httpx.TransportError as error:
@@ -230,7 +230,7 @@ def _outcome(request: httpx.Request) -> Flow[Any]:
 def _grant_in_turn(call: Call, authorizer: Authorizer, clock: Clock, pace: Pace) -> Flow[Grant]:
     """Wait for the call's turn, start the call, and return credentials that are valid at that instant.
 
-    The turn comes last: calls that wait for a token together must not be sent together.
+    Waiting for the turn comes last: calls that waited for the same token must not be sent all at once.
     """
     turn = pace.turn(call.since)
     while True:

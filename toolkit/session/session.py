@@ -41,17 +41,17 @@ _LEAST: Final = 0.001  # seconds of a timeout, and calls a second
 
 
 class BaseSession(Generic[ClientType]):
-    """A session without its kind of httpx client.
+    """What sessions have in common, whichever kind of httpx client they use.
 
     Attributes:
         environment: the environment that is called.
         credentials: the caller's credentials; None in a replay without credentials.
-        settings: addresses, header prefix and cassettes folder in force.
+        settings: the effective addresses, header prefix and cassettes folder.
         cassette: the cassette that is replayed and recorded, or None when live.
-        is_practice: True if a practice service of this process answers, so that no real account is behind it.
+        is_practice: True if a practice service of this process answers, so that no real account is involved.
         retry: limits for sending failed calls again.
-        per_second: the most calls a second that this session asks for, or None.
-        is_closed: True once the session was closed: it sends and replays nothing more, but keeps its tables.
+        per_second: maximum number of calls per second that this session asks for, or None.
+        is_closed: True once the session is closed: it sends and replays nothing more, but keeps its tables.
         replays_only: True if the cassette answers all calls, so that nothing is sent.
     """
 
@@ -79,36 +79,36 @@ class BaseSession(Generic[ClientType]):
         """Open a session; nothing is sent yet.
 
         Args:
-            environment: "live", "paper", "broker-live" or "broker-sandbox"; by default that of the
-                credentials, in replay that of the cassette.
+            environment: "live", "paper", "broker-live" or "broker-sandbox"; by default that of the credentials or, in a
+                replay, of the cassette.
             credentials: credentials, the name of a profile, or None for the only profile of the environment, or for the
                 one named "default" if there are several. A replay needs none. With the settings of a practice service
-                that runs in this process, the names of its own credentials come first: "paper", "sandbox-secret".
+                that runs in this process, the names of its credentials take precedence: "paper", "sandbox-secret".
             cassette: name or path of a cassette, or an open cassette; None for live calls.
             mode: vcrpy's record mode, by default `once`.
             settings: by default those of the project and the TOOLKIT_* variables.
-            token_store: where tokens are kept; by default in this process, shared by its sessions. "shared"
-                keeps them encrypted in the user's cache folder, for all processes that have the credentials
-                (but in memory if a Signer keeps the private key); or a store of your own.
-            timeout: seconds, an httpx.Timeout, or None for no limit. Seconds do not count while a call waits because a
-                hundred others of the session are under way; an httpx.Timeout limits that too, with its `pool`. For a
-                token it also limits the time in which a failed request is sent again; None means 30 seconds there.
-            verify: whose TLS certificates are trusted: "system" for those that this machine trusts, the path of a file
-                or folder with certificate authorities, or an ssl.SSLContext. True means what the settings say, or if
-                they say nothing what httpx trusts (which SSL_CERT_FILE and SSL_CERT_DIR replace). False is allowed
-                for loopback only.
-            proxy: a proxy for everything but loopback; by default from the proxy variables.
-            transport: a transport of httpx or httpx2 in place of the network, mainly for tests.
+            token_store: where tokens are kept; by default in this process, shared by its sessions. "shared" keeps them
+                encrypted in the user's cache folder, for all processes that have the credentials (but in memory if a
+                Signer has the private key). It may also be a store of your own.
+            timeout: seconds, an httpx.Timeout, or None for no limit. A number does not limit how long a call waits
+                behind a hundred others of the session; an httpx.Timeout does, with its `pool`. A failed token request
+                is sent again within this time; there, None means 30 seconds.
+            verify: which TLS certificates are trusted: "system" for those that this machine trusts, the path of a file
+                or folder with certificate authorities, or an ssl.SSLContext. True means what the settings say or, by
+                default, what httpx trusts (SSL_CERT_FILE and SSL_CERT_DIR override that). False is allowed for loopback
+                only.
+            proxy: a proxy for everything but loopback; by default that of the proxy variables.
+            transport: a transport of httpx or httpx2 to use instead of the network, mainly for tests.
             clock: by default the machine's.
-            retry: True to send GET and HEAD again after 429, 503 or a broken connection, False not to, or a Retry with
-                other limits.
-            per_second: the most calls a second, for all who share the credentials in this process; None for no
-                limit. The lowest rate of their open sessions counts.
+            retry: True to send GET and HEAD again after 429, 503 or a broken connection, False to disable this, or a
+                Retry with other limits.
+            per_second: maximum number of calls per second, for all sessions in this process that share the credentials;
+                None for no limit. The lowest rate among the open sessions applies.
 
         Raises:
-            ConfigurationError: if something that is needed is missing or malformed.
+            ConfigurationError: if something that is needed is missing or invalid.
             CredentialsMismatch: if the credentials belong to another environment.
-            UnsafeAddress: if the project's `.env` chooses certificate authorities, a proxy or a log of keys.
+            UnsafeAddress: if the project's `.env` sets certificate authorities, a proxy or a TLS key log.
             CassetteError: if the cassette cannot be opened, or the cassette to replay does not exist.
         """
         self.settings, limits = as_settings(settings), _as_timeout(timeout)
@@ -169,12 +169,12 @@ class BaseSession(Generic[ClientType]):
 
     @property
     def token(self) -> Token | None:
-        """The current access token or None; in replay the recorded token, with a placeholder for its text."""
+        """The current access token or None; in a replay, the recorded token with a placeholder for its text."""
         return self._sender.current_token()[0]
 
     @property
     def token_number(self) -> int | None:
-        """The number of the current access token in the tables of this session, from 1; None without a token."""
+        """The number of the current access token in the tables of this session, from 1; None if there is no token."""
         return self._sender.current_token()[1]
 
     def now(self) -> datetime:
@@ -184,7 +184,7 @@ class BaseSession(Generic[ClientType]):
     def tokens(self) -> pd.DataFrame:
         """Return one row for each access token that authorized a call.
 
-        Remaining lifetime and state are as of the end of the last call, live and replayed alike. A key pair has no
+        Remaining lifetime and state are as of the end of the last call, both live and in a replay. A key pair has no
         token and no row. The columns and their types are the same if there are no tokens.
 
         Returns:
@@ -212,7 +212,7 @@ class BaseSession(Generic[ClientType]):
         those of the last one. The columns and their types are the same if there are no calls.
 
         Args:
-            last: number of calls to return, the latest ones; None for all. Calls keep their numbers.
+            last: how many of the latest calls to return; None for all. Calls keep their numbers.
 
         Returns:
             A table in the order in which the calls were sent; the index "call" has their numbers, from 1:
@@ -220,7 +220,7 @@ class BaseSession(Generic[ClientType]):
                 interface (str): name of the interface, or the host of another address.
                 method (str): HTTP method.
                 path (str): path without the address and without the query.
-                status (Int64): HTTP status code; 599 for a call that got no answer.
+                status (Int64): HTTP status code; 599 for a call that got no response.
                 elapsed (float64): seconds from sending to the end of the body, to a tenth of a millisecond; missing
                     while the call is unfinished.
                 tries (Int64): how often the call was sent: more than 1 if it was sent again after 429, 503 or a broken
@@ -236,7 +236,7 @@ class BaseSession(Generic[ClientType]):
         return self._with_source(table)
 
     def describe(self) -> str:
-        """Describe in words whether calls are live, recorded or replayed."""
+        """Describe whether calls are live, recorded or replayed."""
         return "live calls" if self.cassette is None else f"{self.cassette.describe()} ({self.cassette.path.name})"
 
     def __repr__(self) -> str:
@@ -264,7 +264,7 @@ class BaseSession(Generic[ClientType]):
         )
 
     def __dir__(self) -> list[str]:
-        """Leave out the interfaces that this environment does not have, so that completion offers what works."""
+        """Leave out the interfaces that this environment does not have, so that completion only offers what works."""
         absent = {str(interface) for interface in Interface if interface not in self.environment.rules.addresses}
         return [name for name in super().__dir__() if name not in absent]
 
@@ -282,7 +282,7 @@ class BaseSession(Generic[ClientType]):
             return self._clients[interface]
 
     def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the table with a note of where it comes from, for the charts that are drawn from it."""
+        """Return the table with a note of where it came from, for charts."""
         table.attrs["source"] = self._sender.source()
         return table
 
@@ -300,9 +300,9 @@ class BaseSession(Generic[ClientType]):
 class Session(BaseSession[httpx.Client]):
     """A caller in one environment: ordinary httpx clients that authenticate, record and replay.
 
-    `trading`, `market_data` and `broker` are httpx.Client objects with the interface's base URL. An interface
-    that section 1 of the service document does not give to the caller raises InterfaceNotAllowed. Closing
-    is optional; a `with` block does it.
+    `trading`, `market_data` and `broker` are httpx.Client objects with the interface's base URL. An interface that
+    section 1 of the service document does not allow the caller raises InterfaceNotAllowed. Closing is optional; a
+    `with` block does it.
     """
 
     _client_class = httpx.Client
@@ -311,20 +311,20 @@ class Session(BaseSession[httpx.Client]):
         """Return the accounts: GET /v1/accounts for a broker partner, GET /v2/account for an account holder.
 
         An account holder's account is one row with all its fields; lists in it are JSON text. For a broker partner, all
-        pages are read, as `tk.pages` does, unless `pages` is False or a parameter asks for one: limit, page, page_size,
-        per_page, offset, cursor or page_token. Then a warning says so if there are more. In a replay the last recorded
-        page is the end, with a warning as well.
+        pages are read, as `tk.pages` does, unless `pages` is False or a parameter selects one page: limit, page,
+        page_size, per_page, offset, cursor or page_token. In that case, a warning says if there are more. A replay ends
+        with the last recorded page, also with a warning.
 
         Args:
-            pages: False for the first page only; not sent to the service.
-            params: query parameters, sent as they are: `numbers=` too. Amounts are floats; for exact decimals, use
+            pages: False to read the first page only; not sent to the service.
+            params: query parameters, sent as they are, even `numbers=`. Amounts are floats; for exact decimals, use
                 `tk.tabulate(tk.pages(session.broker, "/v1/accounts"), numbers="decimal")`.
 
         Raises:
-            ServiceError: if the service answers with an error status, or its answer cannot be decoded.
+            ServiceError: if the service answers with an error status, or its response cannot be decoded.
             Unreachable: if the service cannot be reached.
             UnsafeAddress: if the next page is at another address.
-            TabulationError: if an answer is not JSON.
+            TabulationError: if a response is not JSON.
         """
         answer = AccountPages(self, params, all_pages=pages)
         with answer.reading():
@@ -334,7 +334,7 @@ class Session(BaseSession[httpx.Client]):
 
     def close(self) -> None:
         """Close the connections and finish the recording, even if a connection cannot be closed."""
-        Session.__exit__(self, None)  # not that of a subclass, which may call this
+        Session.__exit__(self, None)  # not the method of a subclass, which may call this one
 
     def __enter__(self) -> Self:
         return self
@@ -376,10 +376,10 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
 
 
 def _as_timeout(timeout: Any) -> httpx.Timeout | None:
-    """Return the timeout of a session; httpx itself would notice a malformed timeout only at the first call.
+    """Return the timeout of a session, checked: httpx would notice an invalid timeout only at the first call.
 
-    A number of seconds limits connecting, sending and each part of the answer. It does not limit the time in which a
-    call waits for others of the session to end: a queue is not a failure. An httpx.Timeout limits what it names.
+    A number of seconds limits connecting, sending and each part of the response. It does not limit how long a call
+    queues behind other calls of the session. An httpx.Timeout limits what it names.
 
     Raises:
         ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout.

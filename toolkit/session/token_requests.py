@@ -1,6 +1,6 @@
-"""What grants a session its credentials, and the token requests that this needs.
+"""What adds credentials to a session's calls, and the token requests for that.
 
-Token requests are recorded beside the calls, and never replayed by themselves.
+Token requests are recorded along with the calls, but never replayed on their own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "cont
 
 
 def make_authorizer(sender: Sender) -> Authorizer:
-    """Return what grants a session its credentials, after a check that these may go where the settings say."""
+    """Return what adds a session's credentials, after a check that they may be sent to its addresses."""
     credentials, settings = sender.credentials, sender.settings
     if credentials is not None:
         check_destinations(credentials, settings)  # nothing was sent yet, token requests included
@@ -44,7 +44,7 @@ def make_authorizer(sender: Sender) -> Authorizer:
     if credentials is None:
         raise ConfigurationError(
             "This session replays without credentials, so it cannot send anything.",
-            "Give the session credentials, or replay only recorded calls.",
+            "Pass credentials to the session, or replay only recorded calls.",
             about="credentials",
         )
     address_name = credentials.environment.rules.addresses[Interface.AUTH]
@@ -63,7 +63,7 @@ def make_authorizer(sender: Sender) -> Authorizer:
 
 
 class TokenExchange:
-    """Sends token requests for one session, records them and reads the tokens in their replies."""
+    """Sends token requests for one session, records them, and reads the tokens from the responses."""
 
     def __init__(self, sender: Sender, credentials: Credentials, address_name: str) -> None:
         self._sender = sender
@@ -78,19 +78,19 @@ class TokenExchange:
     def number(self, token: Token) -> int:
         """Return the token's number in this session, in the order of first use, after those of its cassette.
 
-        From here on no recording shows the token's text.
+        From then on, no recording contains the token's text.
         """
         self._sender.known.add_all([("ACCESS_TOKEN", token.access_token)])
         with self._lock:
             return self._numbers.setdefault(token.access_token, self._recorded_tokens + len(self._numbers) + 1)
 
     def __call__(self, token_request: TokenRequest, /) -> Flow[Token]:
-        """Send a token request, record it, and read the token in its reply.
+        """Send a token request, record it, and read the token from the response.
 
         Raises:
-            Unreachable: if the token endpoint cannot be reached. httpx's own error would carry the request, and with
+            Unreachable: if the token endpoint cannot be reached. httpx's own error would contain the request, and with
                 it the credentials.
-            TokenError: if the endpoint refused, or if its reply is not a token response.
+            TokenError: if the endpoint refused, or if its response is not a token response.
         """
         known, clock, request = self._sender.known, self._sender.clock, token_request.request
         known.add_all(token_request.secrets)
@@ -102,7 +102,7 @@ class TokenExchange:
             body = yield ReadAndClose(response, _LARGEST_REPLY)
         except (httpx.TransportError, httpx.DecodingError) as error:
             failure = unreachable(f"The token endpoint at {origin(request.url)}", error)
-        if failure is not None:  # raised here, it has no context, which would hold the request
+        if failure is not None:  # raised here, it has no context, which would contain the request
             raise failure
         call.end(clock)
         try:
@@ -143,7 +143,7 @@ class TokenExchange:
 
 
 def _decoded(response: httpx.Response, body: bytes) -> bytes:
-    """Return the body of a reply without its content encoding."""
+    """Return the body of a response without its content encoding."""
     with suppress(SecretLeak):
         is_read = response.is_stream_consumed  # by a transport, as in tests
         body = response.content if is_read else decompress_body(header_list(response.headers), body)

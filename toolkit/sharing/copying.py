@@ -1,7 +1,7 @@
-"""The copies of recordings and of a notebook that are given away: with values replaced, and searched for what is left.
+"""Copies of recordings and of a notebook for others: with values replaced, and searched for any that are left.
 
-The recordings are scrubbed again with the rules of today. Every value that a rule replaced in them is replaced in the
-texts and the code of the notebook, as plain text, and so are the longer words of a name. Then everything is searched.
+The recordings are scrubbed again with today's rules. Every value that a rule replaced in them is also replaced in the
+text and the code of the notebook, as plain text, and so are the longer words of a name. Then everything is searched.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.verification.compare import with_texts, without_png_metadata
 
 _SHORTEST: Final = 4  # characters of a value that is replaced in texts
-_SHORTEST_PART: Final = 5  # letters of a word of a name that is replaced by itself
-_MOST_WORDS: Final = 4  # of a value that is looked for behind a stand-in
+_SHORTEST_PART: Final = 5  # letters of a word in a name that is also replaced alone
+_MOST_WORDS: Final = 4  # of a value for which a stand-in is looked up
 _PIECE: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
 BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _KEPT_OF_CELLS: Final = ("tags", "slideshow", "jupyter", "raw_mimetype", "format")
 ADVICE: Final = "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml."
-# Of the addresses that real accounts alone have (section 1 of the service document).
+# Of the addresses that only real accounts use (section 1 of the service document).
 _REAL_HOSTS: Final = {urlsplit(symbolic_address(name)).netloc for name in ("trading_live", "broker", "auth")}
 
 
 class Replacements:
-    """Values, each with what replaces it; those of fewer than four characters are left out.
+    """Values and their replacements; values of fewer than four characters are left out.
 
-    `ordinary` has words in small letters that are left out, too: the copied recordings show them as names of fields,
-    segments of paths or values of other fields, so they are given away anyway.
+    `ordinary` has lower-case words that are left out too: the copied recordings show them as names of fields, segments
+    of paths or values of other fields, so they are published anyway.
     """
 
     def __init__(self, values: Mapping[str, str], ordinary: Collection[str] = ()) -> None:
@@ -73,14 +73,14 @@ class Replacements:
         return len(self._exact.findall(text))
 
     def line_of(self, text: str) -> int | None:
-        """Return the line, from 1, on which a text holds a value in any case, or None."""
+        """Return the line, from 1, on which a text contains a value in any case, or None."""
         match = self._any_case.search(text)
         return match and text.count("\n", 0, match.start()) + 1
 
 
 @dataclass(frozen=True)
 class CopiedCassettes:
-    """The recordings that are given away, by their paths in the project, and what was replaced in them."""
+    """The recordings to publish, by their paths in the project, and what was replaced in them."""
 
     files: dict[str, bytes]
     environments: tuple[str, ...]
@@ -91,10 +91,10 @@ class CopiedCassettes:
 def copied_cassettes(
     played: Mapping[Path, Collection[int]], settings: Settings, known: KnownSecrets, texts: Collection[str]
 ) -> CopiedCassettes:
-    """Return copies of recordings with the interactions that were played, scrubbed with the rules of today.
+    """Return copies of recordings with the interactions that were played, scrubbed with today's rules.
 
-    The values that are replaced are added to `known`. The texts are those of the notebook: they may hold values of
-    which the recordings hold stand-ins.
+    The values that are replaced are added to `known`. The texts are those of the notebook: they may contain values for
+    which the recordings have stand-ins.
     """
     root = settings.project.resolve()
     scrubber = Scrubber(
@@ -112,7 +112,7 @@ def copied_cassettes(
         if settings.publish != "as is" and not settings.scrubbing.get("pseudonyms"):
             _refuse_real_accounts(path.name, items.values())
     known_count = -1
-    while known_count != len(known):  # a value of one recording may stand in the text of another
+    while known_count != len(known):  # a value of one recording may be in the text of another
         known_count = len(known)
         results = {path: rescrubbed(opened[path], scrubber, recorded[path]) for path in opened}
     scrubbed = {
@@ -141,14 +141,14 @@ def copied_cassettes(
 
 
 def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook with a cell that sets values, behind the cell with the tag `parameters`, as papermill does."""
+    """Return a notebook with a cell that sets values after the cell with the tag `parameters`, as papermill does."""
     if not parameters:
         return content
     cells = content["cells"]
     at = next((at for at, cell in enumerate(cells) if "parameters" in cell["metadata"].get("tags", ())), None)
     wrong = [name for name in parameters if not name.isidentifier()]
     if at is None or wrong:
-        what = f"{wrong[0]!r} is not a name of Python." if wrong else "No cell of the notebook has the tag parameters."
+        what = f"{wrong[0]!r} is not a Python name." if wrong else "No cell of the notebook has the tag parameters."
         raise ConfigurationError(what, "Tag the cell that sets the default values.", about="parameters")
     source = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in parameters.items())])
     kept = [cell for cell in cells[at + 1 :] if "injected-parameters" not in cell["metadata"].get("tags", ())]
@@ -157,9 +157,9 @@ def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> d
 
 
 def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> tuple[dict[str, Any], list[str]]:
-    """Return a notebook as it is given away, still without outputs, and lines that say what was replaced where.
+    """Return a notebook to publish, still without outputs, and lines that say what was replaced where.
 
-    Metadata about the machine, its programs and people are left out.
+    Metadata about the machine, its programs and people is left out.
     """
     notebook: dict[str, Any] = copy.deepcopy(dict(content)) | {"metadata": {}}
     places = []
@@ -179,7 +179,7 @@ def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> t
 
 
 def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, replacements: Replacements) -> None:
-    """Refuse a notebook that still holds a secret or a value that was replaced; the error names cell and line."""
+    """Refuse a notebook that still contains a secret or a replaced value; the error names the cell and the line."""
     for number, cell in enumerate(content["cells"], start=1):
         for part in ("source", "outputs", "attachments", "metadata"):
             where = f"{name}, cell {number}, line {{}} of its {part.removesuffix('s')},"
@@ -188,21 +188,21 @@ def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, r
 
 
 def check_text(where: str, text: str, known: KnownSecrets, replacements: Replacements) -> None:
-    """Refuse a text that holds a secret in any promised form, or a value that was replaced.
+    """Refuse a text that contains a secret in any supported form, or a value that was replaced.
 
-    The error names `where`, in which "{}" stands for the line, and not the value.
+    The error contains `where`, with the line in place of "{}", but not the value.
     """
     line = replacements.line_of(text)
     if line is None and known.find(text.encode("utf-8", "replace")) is not None:
         lines = (line.encode("utf-8", "replace") for line in text.split("\n"))
         line = next((number for number, line in enumerate(lines, start=1) if known.find(line) is not None), 1)
     if line is not None:
-        what = f"{where.replace('{}', str(line))} would hold a secret or a value that the rules replace."
+        what = f"{where.replace('{}', str(line))} would contain a secret or a value that the rules replace."
         raise SecretLeak(what, ADVICE, about="notebook")
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts of a JSON value, names of members included."""
+    """Yield the texts of a JSON value, including names of members."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -229,7 +229,7 @@ def _refuse_real_accounts(name: str, recorded: Collection[Interaction]) -> None:
     real = sorted({Environment.LIVE, Environment.BROKER_LIVE} & callers)
     if real or any(urlsplit(each.request.uri).netloc in _REAL_HOSTS for each in recorded):
         raise PublishError(
-            f"{name} was recorded in {' and '.join(real) or 'production'}, so it holds data of real accounts.",
+            f"{name} was recorded in {' and '.join(real) or 'production'}, so it contains data of real accounts.",
             'Name the fields with personal data in toolkit.toml, such as pseudonyms = ["account_number", "name", '
             '"email"] under [scrubbing]; or, if anyone may see all of it, set publish = "as is".',
             about="publish",

@@ -1,7 +1,7 @@
-"""`drift`: repeat recorded reads live, and say what the service answers differently today.
+"""`drift`: repeat recorded reads live, and report what the service answers differently today.
 
-Only GET and HEAD are repeated: they are safe (RFC 9110 section 9.2.1). All other calls are listed and never sent, and
-so are calls with a placeholder or pseudonym of the recording in them, which the service never issued.
+Only GET and HEAD are repeated: they are safe (RFC 9110 section 9.2.1). All other calls are listed but never sent, and
+so are calls that contain a placeholder or pseudonym of the recording, which the service never issued.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Drift:
         path: the recording.
         environment: the environment that was called.
         repeated: number of calls that were sent and compared.
-        changes: the changes; `new` is always None, because the new answers are not kept.
+        changes: the changes; `new` is always None, because the new responses are not kept.
         not_repeated: the calls that were not sent or not compared.
     """
 
@@ -76,11 +76,11 @@ class Drift:
 def drift(cassette: str | Path, session: Session) -> Drift:
     """Repeat the GET and HEAD requests of a recording live, and return what the service answers differently.
 
-    Each distinct request is sent once, in the order of the recording, with the session's credentials, retries and
-    rate, and is compared with its first recording as `compare_cassettes` does. Nothing is recorded.
+    Each distinct request is sent once, in the order of the recording, with the session's credentials, retries and rate,
+    and is compared with its first recording, as by `compare_cassettes`. Nothing is recorded.
 
-    Not sent are calls of other methods, of another environment, to addresses that are not the session's, and
-    those with a placeholder or pseudonym in them; `not_repeated` lists them.
+    Calls with other methods, of another environment, to addresses that are not the session's, or with a placeholder or
+    pseudonym in them are not sent; `not_repeated` lists them.
 
     Args:
         cassette: name or path of the recording.
@@ -89,11 +89,11 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     Raises:
         ConfigurationError: if the session is not live, or an address is not set.
         CassetteMiss, CassetteCorrupt: if the recording does not exist, or is not a cassette.
-        TokenError, Unreachable: if no token can be obtained, or no call gets an answer.
+        TokenError, Unreachable: if no token can be obtained, or no call gets a response.
     """
     if not isinstance(session, Session) or session.cassette is not None:
         raise ConfigurationError(
-            "drift() takes a live tk.Session, without a cassette.", 'For example tk.Session("paper").', about="session"
+            "drift() needs a live tk.Session, without a cassette.", 'For example tk.Session("paper").', about="session"
         )
     recording = read_cassette(cassette, session.settings)
     tape = Cassette(recording.path, "none", settings=session.settings)
@@ -148,7 +148,7 @@ def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette)
 
 
 def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Interaction | str:
-    """Send a recorded request again; return its answer as it would be recorded, or why it cannot be compared."""
+    """Send a recorded request again; return the response as it would be recorded, or why it cannot be compared."""
     request, client = recorded.request, getattr(session, str(_interface_of(recorded, session)))
     try:
         answer = client.request(request.method, request.uri, headers=request.headers, content=request.body or None)
@@ -165,7 +165,7 @@ def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Intera
 
 
 def _interface_of(recorded: Interaction, session: Session) -> Interface | None:
-    """Return the interface of the session's environment that a recorded call went to."""
+    """Return the interface of the session's environment that a recorded call was sent to."""
     for interface, name in session.environment.rules.addresses.items():
         rest = recorded.request.uri.removeprefix(symbolic_address(name))
         if interface is not Interface.AUTH and rest != recorded.request.uri and rest[:1] in ("", "/", "?"):
@@ -174,7 +174,7 @@ def _interface_of(recorded: Interaction, session: Session) -> Interface | None:
 
 
 def _own_request(request: RecordedRequest) -> RecordedRequest:
-    """Return a request with the headers that the caller set; credentials and cookies are those of the session."""
+    """Return a request with the headers that the caller set; the session adds credentials and cookies."""
     others = _OF_THE_CLIENT | COOKIE_HEADERS
     own = (pair for pair in request.headers if pair[0].lower() not in others)
     return request._replace(headers=tuple(pair for pair in own if credential_kind(pair[0], Place.HEADER) is None))

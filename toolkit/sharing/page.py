@@ -1,7 +1,7 @@
-"""Make a page of a notebook: one HTML file that loads nothing and runs nothing, for any browser.
+"""Make a page from a notebook: one HTML file that loads nothing and runs nothing, for any browser.
 
-The content security policy of the page forbids it to load anything and to run scripts. In addition, the notebook's own
-HTML is reduced to what lists allow.
+The page's content security policy forbids loading anything and running scripts. In addition, the notebook's own HTML is
+reduced to allowed elements and attributes.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _UNSAFE_STYLE: Final = re.compile(
 def page_of(
     content: Mapping[str, Any], *, title: str, environments: Iterable[str] = (), with_code: bool = True
 ) -> bytes:
-    """Return a notebook, with its outputs, as a page.
+    """Return a notebook, with its outputs, as an HTML page.
 
-    The last line names the environments of its recordings. The title is for a notebook without a heading.
+    The last line names the environments of its recordings. The title is used if the notebook has no heading.
     """
     import nbformat
     from markupsafe import Markup
@@ -75,7 +75,7 @@ def page_of(
     try:
         html, _ = exporter.from_notebook_node(notebook, resources={"page": page})
     except InvalidNotebook as error:
-        raise PublishError(f"A text shows a picture that is not attached ({error}).", "Attach it again.") from None
+        raise PublishError(f"A cell shows a picture that is not attached ({error}).", "Attach it again.") from None
     return f"{html.strip()}\n".encode()
 
 
@@ -90,7 +90,7 @@ def heading_of(content: Mapping[str, Any]) -> str:
 
 
 def sanitized(html: str) -> str:
-    """Return HTML with what is allowed of it: no scripts, forms and frames, and nothing from elsewhere."""
+    """Return only the allowed parts of HTML: no scripts, forms or frames, and nothing from other hosts."""
     from bleach.sanitizer import Cleaner  # type: ignore[import-untyped]
 
     sheets = [sheet for sheet in _SHEET.findall(html) if not _UNSAFE_STYLE.search(sheet)]  # of pandas' styled tables

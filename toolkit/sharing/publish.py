@@ -1,4 +1,4 @@
-"""`publish`: make a copy of a notebook that anyone may have, with the recordings that it plays."""
+"""`publish`: make a copy of a notebook to share, with the recordings that it plays."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _OTHER_FILES: Final = (SUFFIX, ".pdf", ".md", ".py", ".tex", ".tar", ".gz", ".do
 _FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)  # of a ZIP archive
 _TOOLKIT: Final = "service-access-toolkit"
 _PINNED: Final = ("matplotlib", "numpy", "pandas")  # they shape outputs
-_GIT: Final = re.compile(r"https://[\w.:/~-]+", re.ASCII)  # without a user, a password and a query
+_GIT: Final = re.compile(r"https://[\w.:/~-]+", re.ASCII)  # without a user name, a password or a query
 _README: Final = """# {title}
 
 A notebook with the recordings that it replays, in which personal data and secrets have stand-ins or placeholders. It
@@ -66,15 +66,15 @@ _AUTHORS: Final = "Data that the notebook reads from files or has in its code, a
 
 @dataclass(frozen=True)
 class PublishedCopy:
-    """A copy of a notebook to give away.
+    """A copy of a notebook for others.
 
     Attributes:
         path: the folder, archive or page.
-        sizes: the sizes in bytes of its files by their paths, with "/"; for a page its own.
+        sizes: the sizes of its files in bytes, by their paths with "/"; for a page, its own.
         environments: names of the environments that its recordings were made in.
-        replaced: what was replaced where, in words: for each recording and each cell.
+        replaced: texts that say what was replaced in each recording and each cell.
         notes: what its author should know before giving it away.
-        command: what runs it in its folder; empty for a page.
+        command: the command to run it in its folder; empty for a page.
     """
 
     path: Path
@@ -85,7 +85,7 @@ class PublishedCopy:
     command: str = ""
 
     def __str__(self) -> str:
-        """Return what was given away, what was replaced, and what the author should know."""
+        """Return what was published, what was replaced, and what the author should know."""
         lines = [str(self.path), *(f"  {name} ({size:,} bytes)" for name, size in self.sizes.items())]
         lines += ["Replaced:", *(f"  {words}" for words in self.replaced or ["nothing"])]
         lines += [f"Note: {note}" for note in self.notes]
@@ -106,22 +106,22 @@ def publish(
     timeout: float = TIMEOUT,
     watch: Callable[[str], None] = lambda _: None,
 ) -> PublishedCopy:
-    """Make a copy of a notebook to give away, with the recordings that it plays.
+    """Make a copy of a notebook for others, with the recordings that it plays.
 
-    The notebook runs offline, in a fresh kernel without your variables and folders. What it plays is copied, and
-    nothing else of the recordings; the rules in `[scrubbing]` of `toolkit.toml` are applied anew, and the same values
-    are replaced in texts and code, as plain text. The copy then runs from these recordings, so that its outputs hold
-    only what they hold. Finally, everything is searched for what was replaced, and for secrets.
+    The notebook runs offline, in a fresh kernel without your variables and folders. Only the recorded calls that it
+    plays are copied; the rules in `[scrubbing]` of `toolkit.toml` are applied to them again, and the same values are
+    replaced in text and code, as plain text. The copy then runs from these recordings, so that its outputs contain
+    nothing else. Finally, everything is searched for what was replaced, and for secrets.
 
     Args:
         notebook: the notebook, in a project.
         to: a folder, an archive that ends in `.zip`, or a page that ends in `.html`.
-        replace: replace an earlier publication.
-        parameters: values by name, which a cell behind the one with the tag `parameters` sets, as papermill does.
+        replace: True to replace an earlier publication.
+        parameters: values by name; a cell after the one with the tag `parameters` sets them, as in papermill.
         code: False to leave the code out of a page.
-        secrets: one or several further strings that must not be in the copy in any form.
+        secrets: one or more additional strings that must not be in the copy in any form.
         timeout: seconds for each cell.
-        watch: called with each step in words.
+        watch: called with a description of each step.
 
     Returns:
         What was published, what was replaced where, and what its author should know.
@@ -131,7 +131,7 @@ def publish(
             target exists, or the extra `lab` is not installed.
         PublishError: if the notebook does not run offline, plays no recording, or plays recordings of real accounts
             while no rule names pseudonyms and `toolkit.toml` does not say `publish = "as is"`.
-        SecretLeak: if the copy would hold a secret or a value that was replaced. Nothing is left.
+        SecretLeak: if the copy would contain a secret or a value that was replaced. No copy is left.
     """
     source = expanded(notebook, about="notebook").resolve()
     target = Path(os.path.normpath(expanded(to, about="to").absolute()))
@@ -200,7 +200,7 @@ def _settings_of(notebook: Path) -> Settings:
 
 def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) -> dict[Path, set[int]]:
     """Run the notebook, and return the interactions that it plays, by cassette."""
-    # Beside the original, where it finds what the original finds.
+    # Next to the original, so that it finds the same files.
     descriptor, name = tempfile.mkstemp(prefix=f".{source.stem}-", suffix=SUFFIX, dir=source.parent)
     os.close(descriptor)
     try:
@@ -228,14 +228,14 @@ def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
     if not verdict.outcome.is_good:
         cells = ", ".join(str(each.cell) for each in verdict.differences)
         what = f"Two runs of the copy give different outputs: {cells}."
-        next_step = "Remove from the notebook what depends on the clock, on chance or on the machine."
+        next_step = "Remove from the notebook what depends on the clock, on random numbers or on the machine."
         raise PublishError(what, next_step, about="notebook")
 
 
 def _run(
     notebook: Path, log: Path, timeout: float, what: str, *, update: bool = False
 ) -> tuple[Verdict, dict[Path, set[int]]]:
-    """Verify a notebook; return the verdict and what it opened. The error begins with `what` if it fails."""
+    """Verify a notebook; return the verdict and what it opened. If it fails, the error begins with `what`."""
     log.mkdir()
     [verdict] = verify([notebook], update=update, timeout=timeout, jobs=1, play_log=log)
     if verdict.failure is not None:
@@ -244,7 +244,7 @@ def _run(
 
 
 def _check(stage: Path, target: str, known: KnownSecrets, replacements: Replacements) -> None:
-    """Refuse files that hold a secret or a value that was replaced; the notebook was checked by cells."""
+    """Refuse files that contain a secret or a value that was replaced; the notebook was checked cell by cell."""
     check_text("The name of what is published", target, known, replacements)
     for name, path in _files_in(stage).items():
         check_text(f"The name of a {path.suffix} file", name, known, replacements)
@@ -254,7 +254,7 @@ def _check(stage: Path, target: str, known: KnownSecrets, replacements: Replacem
             check_text(f"{name}, line {{}},", path.read_text("utf-8", "replace"), known, replacements)
     for finding in scan_files(stage, settings=Settings(project=stage)):
         place = f"{finding.path.relative_to(stage).as_posix()}, line {finding.line}, {finding.place or 'text'}"
-        raise SecretLeak(f"{place} has what looks like a secret ({finding.kind}).", ADVICE, about="notebook")
+        raise SecretLeak(f"{place} contains what looks like a secret ({finding.kind}).", ADVICE, about="notebook")
 
 
 def _files_in(stage: Path) -> dict[str, Path]:
@@ -262,11 +262,11 @@ def _files_in(stage: Path) -> dict[str, Path]:
 
 
 def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> list[str]:
-    """Return what to tell about each original that holds a known secret, which its copy does not."""
+    """Return a note about each original that contains a known secret which its copy does not contain."""
     originals = {place.as_posix(): "\n".join(texts).encode("utf-8", "replace")}
     originals |= {path.name: path.read_bytes() for path in played}
     return [
-        f"{name} itself holds a secret ({hit[0]}), and its copy does not. Remove it there, and change the secret if "
+        f"{name} itself contains a secret ({hit[0]}), but its copy does not. Remove it there, and change the secret if "
         "anyone else has that file."
         for name, data in originals.items()
         if (hit := PROCESS_SECRETS.find(data)) is not None
@@ -274,23 +274,23 @@ def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> 
 
 
 def _check_target(target: Path, source: Path, *, replace: bool) -> None:
-    """Refuse a target that exists and is not an earlier publication to replace, or is a file of another kind."""
+    """Refuse a target that exists, unless it is an earlier publication to replace, or that is of another kind."""
     what, next_step = "", "Choose another name."
     if target.suffix.lower() in _OTHER_FILES:
         what = f"A publication is not a {target.suffix} file."
         next_step = "Name a folder, a file that ends in .zip, or a page that ends in .html."
     elif source.is_relative_to(target.resolve()):
-        what = f"{shown(target)} has the notebook itself in it."
+        what = f"{shown(target)} contains the notebook itself."
     elif os.path.lexists(target) and not replace:
-        what, next_step = f"{shown(target)} exists already.", "Choose another name, or replace it: replace=True."
+        what, next_step = f"{shown(target)} exists already.", "Choose another name, or add --replace (replace=True)."
     elif target.is_symlink() or (target.is_dir() and not _is_published(target)):
-        what = f"{shown(target)} is not an earlier publication and nothing else, so it is not replaced."
+        what = f"{shown(target)} contains more than an earlier publication, so it is not replaced."
     if what:
         raise ConfigurationError(what, next_step, about="to")
 
 
 def _is_published(folder: Path) -> bool:
-    """Check that a folder holds an earlier publication, and no file that its owner may miss."""
+    """Check that a folder contains an earlier publication, and no other file that its owner may miss."""
     settings, names = folder / SETTINGS_FILE, [name for name in _files_in(folder) if "_checkpoints/" not in name]
     added = [name for name in names if not name.endswith((SUFFIX, ".yaml")) and name not in _COMPANIONS]
     has_one_notebook = sum(name.endswith(SUFFIX) for name in names) == 1
@@ -342,11 +342,11 @@ def _command(notebook: str) -> str:
 
 
 def _toolkit_requirement() -> str:
-    """Return the requirement that installs the toolkit, or a comment where to get it.
+    """Return the requirement that installs the toolkit, or a comment on where to get it.
 
-    The name alone would install whatever a package index has under it, which may be somebody else's package.
+    The name alone would install whatever package has it on a package index, which may be somebody else's.
     """
     record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # of pip (PEP 610)
     if record.get("vcs_info", {}).get("vcs") == "git" and _GIT.fullmatch(record["url"]):
         return f"{_TOOLKIT}[lab] @ git+{record['url']}@{record['vcs_info']['commit_id']}"
-    return f"# Install {_TOOLKIT}[lab] {version(_TOOLKIT)} first, from where the author of this copy has it."
+    return f"# Install {_TOOLKIT}[lab] {version(_TOOLKIT)} first, from the same source as the author of this copy."

@@ -1,4 +1,4 @@
-"""`scan`: look for secrets in files before others get them, those of the saved credentials included."""
+"""`scan`: look for secrets in files before you share them, including those of the saved credentials."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from toolkit.scrubbing.scanning.findings import FindingList
 
 @frameless
 def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
-    """Look for secrets in files: for those that are named, saved or known, and for values in the places of credentials.
+    """Look for secrets in files: those that are passed, saved or known, and values in places of credentials.
 
-    Findings that `[scan]` of the project's `toolkit.toml` allows are left out. A `toolkit.toml` in a folder of the
-    project allows nothing: it may have come with somebody else's code. A warning names saved credentials that do not
-    open, as with a locked keyring: their secrets are not looked for.
+    Findings that `[scan]` in the project's `toolkit.toml` allows are left out. A `toolkit.toml` in a subfolder allows
+    nothing: it may have come with somebody else's code. A warning names saved credentials that cannot be opened, as
+    with a locked keyring: their secrets are not looked for.
 
     Args:
         paths: files, and folders with everything below them except caches, installed packages and hidden folders.
@@ -32,17 +32,17 @@ def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -
         The findings by file and line.
 
     Raises:
-        ConfigurationError: if a path does not exist or cannot be read, or the settings are malformed. A file below a
-            folder that cannot be read is noted in `unreadable` of the list.
+        ConfigurationError: if a path does not exist or cannot be read, or the settings are invalid. Unreadable files
+            below a folder are in `unreadable` of the list.
     """
     learn_credentials()
     return scan_files(paths, secrets=secrets)
 
 
 def learn_credentials(settings: Settings | None = None) -> None:
-    """Let the process know the secrets of the saved credentials, and warn about those that do not open.
+    """Register the secrets of the saved credentials in the process, and warn about those that cannot be opened.
 
-    With the settings of a project, its `.env` and the variables count as well.
+    With the settings of a project, the credentials in its `.env` and in variables are included.
     """
     closed: dict[str, str] = {}  # the reasons by profile
     is_locked = False
@@ -59,7 +59,7 @@ def learn_credentials(settings: Settings | None = None) -> None:
                 closed[name] = str(error)
                 is_locked = is_locked or error.about == "keyring"
     except ToolkitError as error:
-        warn(f"The secrets of saved credentials are not looked for: {error}")
+        warn(f"The secrets of saved credentials are not searched for: {error}")
     if closed:
         first = next(iter(closed.values()))
-        warn(f"The secrets of {', '.join(closed)} are not looked for, since these credentials do not open: {first}")
+        warn(f"The secrets of {', '.join(closed)} are not searched for, since these cannot be opened: {first}")

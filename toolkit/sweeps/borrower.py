@@ -1,8 +1,8 @@
 """The handle of a loan, and the session that it opens in a worker's process.
 
-The handle goes to the workers in the arguments of their tasks, and works there as a session. It pickles without any
-secret. Each process opens one session per loan, when it is first needed; it borrows the lender's tokens and never sends
-a token request.
+The handle is sent to the workers in the arguments of their tasks, where it works like a session. It is pickled without
+any secret. Each process opens one session per loan when it is first needed; it borrows the lender's tokens and never
+sends a token request.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from toolkit.local.settings import Settings
 from toolkit.session.session import AsyncSession, Session
 from toolkit.transport.flow import Apart, Flow, Pause
 
-TOPIC: Final = "toolkit-loan-"  # before the name of a loan: of the variable, and of the topic of reports
-GONE: Final = "Run the call again inside the `with tk.lend(...)` block of a process that goes on."
+TOPIC: Final = "toolkit-loan-"  # prefixes for the name of a loan: of the variable, and of the topic of reports
+GONE: Final = "Run the call again inside the `with tk.lend(...)` block of a process that is still running."
 _READ_WITHIN: Final = 5.0  # seconds
-HEARD_FOR: Final = 3.0  # seconds after news of the lender in which it counts as there
-SILENCE: Final = 5.0  # seconds after a report; a lender that has not published by then counts as gone
-_PATIENCE: Final = 60.0  # seconds to wait for a lender that answers, but whose token request takes long
+HEARD_FOR: Final = 3.0  # seconds after news from the lender during which it counts as alive
+SILENCE: Final = 5.0  # seconds after a report by which a lender has to publish; otherwise it counts as gone
+_PATIENCE: Final = 60.0  # seconds to wait for a lender that responds, but whose token request takes long
 _REPORT_AGAIN: Final = 2.0  # seconds
-_FIRST_PAUSE: Final = 0.05  # seconds between two looks; each pause is half as long again as the last
+_FIRST_PAUSE: Final = 0.05  # seconds between two checks; each pause is 1.5 times as long as the previous one
 _LONGEST_PAUSE: Final = 0.5
-_MOST_SESSIONS: Final = 16  # loans that a worker process remembers
+_MOST_SESSIONS: Final = 16  # how many loans a worker process remembers
 _OPENING: Final = threading.Lock()
 SESSIONS: Final[dict[str, Session | AsyncSession]] = {}  # by their loans
 _NAMES: Final = {*dir(Session), "environment", "credentials", "settings", "is_practice", "retry", "per_second"}
 
 
 class Terms(NamedTuple):
-    """The facts about the lender's session that a worker needs, without a secret."""
+    """What a worker needs to know about the lender's session, without a secret."""
 
     loan: str  # name of the loan
     environment: str
@@ -57,18 +57,18 @@ class Terms(NamedTuple):
 
 
 class LentSession:
-    """A session on the workers of a cluster, with the access tokens of a lender; see `tk.lend`.
+    """A session on the workers of a cluster, with a lender's access tokens; see `tk.lend`.
 
-    It has the attributes and methods of a `Session`, or of an `AsyncSession` if that was lent: `broker`,
-    `market_data`, `accounts()`, `calls()` and so on. Ledgers are not collected: `calls()` has the calls that the tasks
-    of this process made.
+    It has the attributes and methods of a `Session`, or of an `AsyncSession` if that was lent: `broker`, `market_data`,
+    `accounts()`, `calls()` and so on. Calls are not collected from all workers: `calls()` has those that the tasks of
+    this process made.
     """
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in _NAMES:  # Dask looks for attributes of its own
+        if name.startswith("_") or name not in _NAMES:  # Dask looks for its own attributes
             raise AttributeError(f"a lent session has no attribute {name!r}")
         return getattr(session_for(self.terms), name)
 
@@ -94,21 +94,21 @@ def session_for(terms: Terms) -> Session | AsyncSession:
 
 
 class Published(NamedTuple):
-    """What a lender publishes, as plain data that Dask's scheduler can keep. A duration, so no clock counts."""
+    """What a lender publishes, as plain data that Dask's scheduler can keep. Durations do not depend on clocks."""
 
     edition: int  # number of the publication, from 1
     number: int = 0  # of the token in the loan, from 1; 0 without a token
     access_token: str | None = None
-    read_again_in: float = 0.0  # seconds for which a borrower may use the token before it looks for another
-    # Number of the last token that a borrower reported as refused, and that the lender did not replace, because it had
-    # just replaced another for that reason.
+    read_again_in: float = 0.0  # seconds for which a borrower may use the token before it checks for another
+    # Number of the last token that a borrower reported as refused and that the lender did not replace, because it had
+    # just replaced another one for that reason.
     declined: int = 0
     problem: str = ""  # why the lender has no token
     is_over: bool = False
 
 
 class WorkerBoard:
-    """The place where a borrower reads. Made in a task's own thread on a worker, then used by any thread."""
+    """Where a borrower reads what was published. Made in a task's own thread on a worker, then used by any thread."""
 
     def __init__(self, loan: str) -> None:
         self._loan = loan
@@ -134,7 +134,7 @@ class WorkerBoard:
                 return function(self._client)
         except ValueError:  # no worker
             what = "A lent session is used outside of a Dask task."
-            advice = "Use it in the function that Dask calls, before that starts threads of its own."
+            advice = "Use it in the function that Dask calls, before it starts its own threads."
         except Exception as error:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
             reason = f"The scheduler of the loan {self._loan} gave no answer ({type(error).__name__})."
             raise TokenError(reason, GONE) from None
@@ -142,7 +142,7 @@ class WorkerBoard:
 
 
 class Borrower:
-    """Borrows tokens from one loan, for the session of this process. Its lender publishes on the board."""
+    """Borrows tokens from one loan for the session of this process. The lender publishes on the board."""
 
     def __init__(self, loan: str, board: WorkerBoard) -> None:
         self._loan = loan
@@ -154,9 +154,9 @@ class Borrower:
     def borrow(self, clock: Clock, *, refused: Secret | None, was_accepted: bool) -> Flow[Token]:
         """Return the lender's newest token.
 
-        A token is used for a few seconds, then the lender is looked up. If there is no news of it, or if the token was
-        refused, it gets a report, which it acknowledges at once by publishing again. The report says whether the
-        refused token was accepted earlier.
+        A token is used for a few seconds before checking what the lender has published. If there is no news, or if the
+        token was refused, the lender gets a report, which it acknowledges at once by publishing again. The report says
+        whether the refused token was accepted earlier.
         """
         started, pause = clock.monotonic(), _FIRST_PAUSE
         while True:
@@ -184,7 +184,7 @@ class Borrower:
             pause = min(pause * 1.5, _LONGEST_PAUSE)
 
     def _read(self) -> Published:
-        """Return what the lender published. Its token is entered in the register of secrets."""
+        """Return what the lender published. Its token is added to the register of secrets."""
         fields = self._board.read()
         if not isinstance(fields, Mapping) or fields.keys() != set(Published._fields):
             raise TokenError(f"The loan {self._loan} was published by another version of the toolkit.", GONE)
@@ -197,7 +197,7 @@ class Borrower:
 
 
 class BorrowedCredentials(Credentials):
-    """The caller whose access tokens are lent, as the terms say. Holds no secret."""
+    """The caller whose access tokens are lent, according to the terms. Contains no secret."""
 
     def __init__(self, terms: Terms, borrower: Borrower) -> None:
         self.kind = CredentialKind(terms.kind)
@@ -220,7 +220,7 @@ class BorrowedCredentials(Credentials):
 
 
 class BorrowedAuthorizer(BearerAuthorizer):
-    """Calls with a lender's access token. A 401 gets the lender's newest one once, never a token request from here."""
+    """Calls with a lender's access token. After a 401, the lender's newest one is tried once; none is requested."""
 
     _credentials: BorrowedCredentials
     _accepted: Secret | None = None

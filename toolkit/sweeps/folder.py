@@ -1,10 +1,10 @@
-"""The folder of a sweep: its files on a local disk or at an address of fsspec, and what they hold.
+"""The folder of a sweep: its files on a local disk or at an fsspec address, and their contents.
 
-The folder holds nothing but parts, because Polars, DuckDB and Dask read every file that they find in a folder and in
-those within. The lock, a copy of the failures and files that are still being written stand in `<folder>.sweep`.
+The folder contains only parts, because Polars, DuckDB and Dask read every file in a folder and its subfolders. The
+lock, a copy of the failures and files that are still being written are in `<folder>.sweep`.
 
-While a sweep runs, parts may differ in their columns. They are made alike when it ends, part by part, so that an
-interruption only leaves less to do for the next run.
+While a sweep runs, parts may differ in their columns. When it ends, they are unified part by part, so that after an
+interruption the next run only has the rest to do.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ _ANEW: Final = "Sweep into another folder; resume=False empties this one and sta
 
 
 class SweepPlace:
-    """The place of the files of a sweep: its folder, and the one beside it.
+    """Where the files of a sweep are: its folder, and the one beside it.
 
-    On a disk, a write replaces a whole file or leaves it as it was, and a lock keeps other sweeps out. Remote file
-    systems are not locked: let only one process at a time write there. An object store replaces an object in one step;
-    other remote systems may keep a partly written file after a crash, which the next run names in its error.
+    On a disk, writing is atomic, and a lock keeps other sweeps out. Remote file systems are not locked: only one
+    process at a time may write there. An object store replaces an object in one step; other remote systems may have a
+    partly written file after a crash, which the error of the next run names.
     """
 
     def __init__(self, system: fs.FileSystem, folder: str) -> None:
@@ -76,11 +76,11 @@ class SweepPlace:
         return self._system.open_input_file(f"{self._folders[area]}/{name}")
 
     def write(self, area: Area, name: str, data: bytes) -> None:
-        """Write a file, or replace it; SweepError if it cannot be written."""
+        """Write or replace a file; SweepError if it cannot be written."""
         path, partial = f"{self._folders[area]}/{name}", Path(self._folders["beside"], f"{name}.part")
         try:
             if self._is_local:
-                partial.unlink(missing_ok=True)  # what an interruption left, or a link
+                partial.unlink(missing_ok=True)  # left by an interruption, or a link
                 create_new(partial, data, private=False)
                 partial.replace(path)
             else:
@@ -96,7 +96,7 @@ class SweepPlace:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other sweeps out of a folder of a disk; SweepBusy if another one is in progress there."""
+        """Keep other sweeps out of a folder on a disk; SweepBusy if another one is in progress there."""
         if not self._is_local:
             yield
             return
@@ -119,12 +119,12 @@ class SweepPlace:
 
 def _unwritable(path: str, error: Exception) -> SweepError:
     reason = getattr(error, "strerror", None) or type(error).__name__
-    advice = "Make room or choose another folder. What is already written is kept. Run the sweep again: it goes on."
+    advice = "Free some space or choose another folder. Then run the sweep again: it continues where it stopped."
     return SweepError(f"Cannot write {excerpt(path)}: {reason}.", advice, about="into")
 
 
 def place_of(into: str | Path) -> SweepPlace:
-    """Return the place of a path or of an fsspec address such as `s3://bucket/positions`."""
+    """Return the place for a path or an fsspec address such as `s3://bucket/positions`."""
     system, path, reason = None, str(into), "it is not the name of a folder"
     if isinstance(into, Path) or "://" not in path:
         path = os.path.abspath(expanded(into, about="into"))  # noqa: PTH100 - links stay as they are
@@ -134,7 +134,7 @@ def place_of(into: str | Path) -> SweepPlace:
 
             system, path = fsspec.core.url_to_fs(path)
         except (ImportError, ValueError) as error:
-            path, reason = "", f"{error}. Addresses need fsspec and its package for them. {how_to_install('remote')}"
+            path, reason = "", f"{error}. It needs fsspec and a package for this protocol. {how_to_install('remote')}"
     folder = Path(path)
     is_local = system is None or "file" in system.protocol
     if not folder.name or (is_local and folder.exists() and not folder.is_dir()):
@@ -148,7 +148,7 @@ def place_of(into: str | Path) -> SweepPlace:
 
 
 class Folder:
-    """The files of one sweep and their contents. An error of `before_write` keeps a file as it was."""
+    """The files of one sweep and their contents. If `before_write` raises an error, the file is not changed."""
 
     def __init__(
         self, place: SweepPlace, definition: Definition, *, before_write: Callable[[], None] = lambda: None
@@ -162,32 +162,32 @@ class Folder:
         self._before_write = before_write
 
     def is_done(self, key: Key) -> bool:
-        """Check whether a key had an answer, or a failure that only `.retry()` asks for again, when it was loaded."""
+        """Check whether a key had a response, or a failure that only `.retry()` requests again, at loading."""
         return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self, writer: str = "") -> None:
-        """Read the ends of all parts, or of those of one writer; ConfigurationError if they belong to another sweep."""
+        """Read the metadata of all parts, or of one writer's; ConfigurationError if they belong to another sweep."""
         self.parts = {name: self._read(name) for name in self.place.names("parts") if writer in name}
         for part in self.parts.values():
             self.kind = self.kind or part.kind
             for name, ours in self.definition.items():
                 if (theirs := part.definition.get(name)) != ours:
                     words = "another schema" if name == "schema" else f"{name} = {excerpt(repr(theirs))}"
-                    what = f"The folder holds a sweep with {words}, which does not mix with this one."
+                    what = f"The folder contains a sweep with {words}, which differs from this one."
                     raise ConfigurationError(what, _ANEW, about=name)
         self._finished = FinishedKeys([part.keys for part in self.parts.values()])
         failures = (failure for part in self.parts.values() for failure in part.failures)
         self.failures = {failure.key: failure for failure in failures if failure.key not in self._finished}
 
     def clear(self) -> None:
-        """Remove all parts; ConfigurationError, and nothing is removed, if another file is among them."""
+        """Remove all parts; if there is another file, raise ConfigurationError and remove nothing."""
         for name in self.place.names("parts"):
             self._read(name)
         for name in self.place.names("parts"):
             self.place.remove("parts", name)
 
     def repair(self) -> None:
-        """Remove keys that two parts have, as a worker that was cut off leaves them, while no other sweep writes."""
+        """Remove keys that two parts have, as after a worker was cut off; no other sweep may write meanwhile."""
         for name, twice in self._overlaps():
             if twice:
                 rows = self.rows_of(name).without(twice)
@@ -198,7 +198,7 @@ class Folder:
                     del self.parts[name]
 
     def finish(self) -> None:
-        """Give all parts the same columns and types, so that they read as one dataset, and copy the failures."""
+        """Give all parts the same columns and types, so that they can be read as one dataset, and copy the failures."""
         schemas = {part.schema for part in self.parts.values()}
         if len(schemas) > 1:
             least = target_of(part.schema for part in self.parts.values())
@@ -218,7 +218,7 @@ class Folder:
         self.parts[name] = SweepPart(self.definition, self.kind, rows.keys, rows.failures, table.schema, table.num_rows)
 
     def next_name(self, writer: str = "") -> str:
-        """Return a name that comes after those of all parts, because of two failures of a key the later one counts."""
+        """Return a name that sorts after all parts, because the later of two failures of a key counts."""
         last = max((int(name[5:10]) for name in self.place.names("parts") if name[5:10].isdecimal()), default=0)
         return f"part-{last + 1:05}{f'-{writer}' if writer else ''}.parquet"
 
@@ -228,8 +228,8 @@ class Folder:
         return KeyedRows(table, self.parts[name].keys, self.parts[name].failures)
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:
-        """Return the rows of all parts in this order of their keys; other keys come last, in the order of parts."""
-        # A worker may have written a part after the sweep had ended.
+        """Return the rows of all parts in this order of keys; other keys come last, in the order of the parts."""
+        # A worker may have written a part after the sweep ended.
         parts = [self.rows_of(name).without(twice) for name, twice in self._overlaps()]
         if not any(part.keys for part in parts):
             return frame_of({KEY: key_column(key_array([], self.kind))}, 0)
@@ -244,7 +244,7 @@ class Folder:
         return [name for name, part in self.parts.items() if part.schema != schema]
 
     def _overlaps(self) -> Iterator[tuple[str, pa.Array]]:
-        """Yield each part, and those of its keys that earlier parts have too."""
+        """Yield each part, and the keys in it that earlier parts have too."""
         counted = concatenated([part.keys for part in self.parts.values()]).value_counts()
         several = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
         seen: set[Key] = set()

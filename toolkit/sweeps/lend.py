@@ -1,4 +1,4 @@
-"""Lend a session to the workers of a Dask cluster: a thread here renews its token and publishes it for them."""
+"""Lend a session to the workers of a Dask cluster: a thread in this process renews and publishes its token."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 _PUBLISH_WITHIN: Final = 10.0  # seconds
 _PRIVATE_SCHEMES: Final = frozenset({"tls", "wss", "inproc"})
-_LOST: Final = (OSError, TimeoutError, RuntimeError)  # what a lost connection to the scheduler raises
-_LAST_TURN: Final = 5.0  # seconds to wait for a turn that is under way when the loan ends
-_LONGEST_WAIT: Final = 30.0  # seconds; a machine that slept notices it then
+_LOST: Final = (OSError, TimeoutError, RuntimeError)  # errors of a lost connection to the scheduler
+_LAST_TURN: Final = 5.0  # seconds to wait for a turn that is in progress when the loan ends
+_LONGEST_WAIT: Final = 30.0  # seconds; after that, a machine notices that it was asleep
 _RETRY_AFTER: Final = 1.0  # seconds; after a publication that failed, and while there is no token
 _JUST_AFTER: Final = 0.1  # seconds after a token is due
 
@@ -52,27 +52,27 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
     >>> with tk.lend(session, cluster) as lent:
     ...     tables = cluster.gather(cluster.map(positions_of, account_ids, session=lent))
 
-    The handle `lent` holds no secret, and works as a session in the tasks. The credentials stay here: this process
+    The handle `lent` contains no secret, and works like a session in the tasks. The credentials stay here: this process
     requests the access tokens, renews them before they expire, and publishes them for the workers with a Dask
-    `Variable`. So each token is one request, however many workers there are. A worker whose token is refused asks for
-    the newest one and repeats its call once, as a session does. When the loan has ended or this process is gone, the
-    workers' next calls raise TokenError, at the latest after ten seconds.
+    `Variable`. So each token is requested once, however many workers there are. A worker whose token is refused asks
+    for the newest one and repeats its call once, as a session does. When the loan has ended or this process is gone,
+    the workers' calls raise TokenError, after ten seconds at the latest.
 
-    A rate (`per_second`) is divided by the number of workers at the beginning; calls of this process come on top of it.
+    A rate (`per_second`) is divided by the initial number of workers; calls of this process do not count towards it.
 
-    The access token lies in the memory of the scheduler and of the workers, so a cluster on other machines needs TLS.
-    Without TLS any program on this machine reads the token of a cluster on loopback, whoever runs it: a warning says
-    so. `Client(security=True)` makes a cluster with TLS, and `Client(processes=False)` one within this process.
-    Proxies come from the variables of the workers' own environment.
+    The access token is in the memory of the scheduler and of the workers, so a cluster on other machines needs TLS.
+    Without TLS, any program on this machine can read the token of a cluster on loopback, whichever user runs it; a
+    warning says so. `Client(security=True)` makes a cluster with TLS, and `Client(processes=False)` one within this
+    process. Proxies come from the workers' own environment variables.
 
     Args:
         session: a live session of a broker partner. An AsyncSession is lent to tasks that are coroutines.
         cluster: a connected `distributed.Client`. If it is asynchronous, write `async with`.
 
     Raises:
-        CredentialsMismatch: if the session has a key pair, which is itself the secret, or has borrowed its tokens.
-        ConfigurationError: if the session has a cassette, or a transport, clock or TLS context of its own, which
-            cannot travel; or the cluster is not connected; or Dask is not installed.
+        CredentialsMismatch: if the session has a key pair, which would itself be lent, or has borrowed tokens.
+        ConfigurationError: if the session has a cassette, or its own transport, clock or TLS context, which cannot be
+            sent; if the cluster is not connected; or if Dask is not installed.
         UnsafeAddress: if the cluster is on another machine and is called without TLS, or the session's credentials
             are not meant for its addresses.
         TokenError, Unreachable: if the session cannot get a token to lend.
@@ -81,7 +81,7 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
 
 
 class Loan:
-    """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`."""
+    """A loan of a session to a cluster: a context manager that returns the handle. Made by `lend`."""
 
     def __init__(self, session: Session | AsyncSession, cluster: Client) -> None:
         self._terms = terms_of(session, secrets.token_hex(8))
@@ -121,7 +121,7 @@ class Loan:
         await asyncio.to_thread(self.__exit__)
 
     def _open(self) -> LentSession:
-        self.lender.obtain()  # an error here is the caller's, not the workers'
+        self.lender.obtain()  # an error here is raised for the caller, not for the workers
         self.lender.turn()
         self._cluster.subscribe_topic(self._topic, self._answer)
         self._publish()
@@ -135,11 +135,11 @@ class Loan:
         self._cluster.sync(self._set, callback_timeout=_PUBLISH_WITHIN, asynchronous=False)
 
     async def _set(self) -> None:
-        async with self._publishing:  # so that the last edition is the one that stays
+        async with self._publishing:  # so that the last edition is the one that remains
             await dask_distributed().Variable(self._topic, client=self._cluster).set(self.lender.fields())
 
     async def _answer(self, event: tuple[float, Any]) -> None:
-        """Acknowledge a report at once, since a renewal may take long."""
+        """Acknowledge a report immediately, since a renewal may take long."""
         self.lender.note(event[1])
         await self._set()
 
@@ -147,16 +147,16 @@ class Loan:
 def _warn_of_open(address: str) -> None:
     if address:
         warn(
-            f"The cluster is called without TLS at {excerpt(address)}: any program on this machine, whoever runs it, "
+            f"The cluster is called without TLS at {excerpt(address)}: any program on this machine, of any user, "
             "can read the lent access token there. If others use this machine, lend to a cluster with TLS, "
             "Client(security=True), or within this process, Client(processes=False)."
         )
 
 
 def check_cluster(cluster: Any) -> str:
-    """Check that a token may be published on a cluster: nobody on the network can read it.
+    """Check that a token may be published on a cluster, because nobody on the network can read it.
 
-    Return the first address on this machine where any local program could read it, or "". Errors are those of `lend`.
+    Return the first address on this machine where any local program could read it, or "". Raises the errors of `lend`.
     """
     if not isinstance(cluster, dask_distributed().Client):
         next_step = "Pass the client: with Client(cluster) as client: tk.lend(session, client)"
@@ -171,14 +171,14 @@ def check_cluster(cluster: Any) -> str:
 
 
 def refuse_open_addresses(addresses: Iterable[str]) -> str:
-    """Return the first address, or "", that has no TLS and is this machine's; refuse those of other machines."""
+    """Return the first address on this machine without TLS, or ""; refuse addresses without TLS on other machines."""
     split = {address: urlsplit(address if "://" in address else f"tcp://{address}") for address in addresses}
     readable = [address for address, parts in split.items() if parts.scheme not in _PRIVATE_SCHEMES]
     for address in readable:
         if not is_loopback(split[address].hostname or ""):
             raise UnsafeAddress(
-                f"The cluster is called without TLS at {excerpt(address)}, on another machine. Whoever can read the "
-                "network there would read the access tokens.",
+                f"The cluster is called without TLS at {excerpt(address)}, on another machine. Anyone who can read "
+                "the network traffic could read the access tokens.",
                 "Nothing was lent. Start scheduler, workers and client with TLS, as in Client(address, security=...) "
                 "with distributed.Security.",
                 about="cluster",
@@ -187,10 +187,9 @@ def refuse_open_addresses(addresses: Iterable[str]) -> str:
 
 
 class Lender:
-    """Keeps a token in hand for its borrowers, renews it shortly before it expires, and says what to publish.
+    """Keeps a token for the borrowers, renews it shortly before it expires, and determines what to publish.
 
-    A thread takes turns; other threads may ask for the fields and note reports meanwhile. The network needs no event
-    loop.
+    One thread takes the turns; other threads may read the fields and note reports meanwhile. No event loop is needed.
     """
 
     def __init__(self, authorizer: TokenAuthorizer, network: Network, clock: Clock) -> None:
@@ -206,11 +205,11 @@ class Lender:
         self._refused: bool | None = None  # whether the refused token was accepted earlier; None for no report
 
     def obtain(self) -> Token:
-        """Return a usable token; a renewal that is due is requested, once for all users of the session's tokens."""
+        """Return a usable token; if a renewal is due, it is requested once for all users of the session's tokens."""
         return cast("Token", run(self._authorizer.obtain(), self.network).token)
 
     def note(self, report: object) -> None:
-        """Note a borrower's report. Several about a token count once; those about an older token are ignored."""
+        """Note a borrower's report. Several reports about a token count once; those about older tokens are ignored."""
         if isinstance(report, Mapping) and report.get("is_refused") is True:
             with self._lock:
                 if report.get("number") == self._number != self._declined:
@@ -218,7 +217,7 @@ class Lender:
                     self._wake.set()
 
     def fields(self) -> dict[str, Any]:
-        """Return what to publish at this moment, with the next edition number."""
+        """Return what to publish now, with the next edition number."""
         with self._lock:
             self._edition += 1
             token, published = self._token, Published(self._edition, self._number, problem=self._problem)
@@ -233,7 +232,7 @@ class Lender:
             return published._asdict()
 
     def run(self, publish: Callable[[], None]) -> None:
-        """Take turns and publish until the loan ends."""
+        """Take turns, and publish, until the loan ends."""
         while not self.is_over:
             wait = self.turn()
             try:
@@ -244,7 +243,7 @@ class Lender:
             self._wake.clear()
 
     def end(self) -> None:
-        """End the loan: what is published from here on is its tombstone."""
+        """End the loan: from now on, only a note that it has ended is published."""
         self.is_over = True
         self._wake.set()
 
@@ -269,19 +268,19 @@ class Lender:
         return min(max(left, 0.0) + _JUST_AFTER, _LONGEST_WAIT)
 
     def _until(self, instant: datetime, monotonic: float) -> float:
-        """Return the seconds until an instant of both clocks, whichever comes first."""
+        """Return the seconds until an instant given on both clocks, whichever comes first."""
         return min((instant - self._clock.now()).total_seconds(), monotonic - self._clock.monotonic())
 
 
 def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
-    """Return what a worker needs of a session that can be lent; errors are those of `lend`."""
+    """Return what a worker needs from a session that can be lent; raises the errors of `lend`."""
     if not isinstance(session, Session | AsyncSession):
         raise wrong_type("session", "a Session or an AsyncSession", session, "Open one with tk.Session().")
     sender, network, credentials = session._sender, session._below, session.credentials  # noqa: SLF001
     if sender.cassette_in_use() is not None:
         raise ConfigurationError(
             "A session with a cassette cannot be lent: a cassette has one writer, and a replay has no tokens.",
-            "Lend a live session. To keep the answers, let the tasks return or write tables.",
+            "Lend a live session. To keep the responses, let the tasks return or write tables.",
             about="cassette",
         )
     if isinstance(credentials, KeyPair):
@@ -292,8 +291,8 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
         )
     if credentials is None or isinstance(credentials, BorrowedCredentials):
         raise CredentialsMismatch(
-            "This session has no credentials of its own, so it cannot lend.",
-            "Lend from the process that holds the credentials; its handle may be passed on.",
+            "This session borrows its tokens, so it cannot lend.",
+            "Lend from the process that has the credentials; you may pass its handle on.",
             about="credentials",
         )
     verify = getattr(network, "verify", None)
@@ -304,11 +303,11 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
     }
     for name in filter(own.__getitem__, own):
         raise ConfigurationError(
-            f"A session with a {name} of its own cannot be lent: the object exists only in this process.",
+            f"A session with its own {name} cannot be lent: the object exists only in this process.",
             f"Leave out {name}=. For TLS, verify= may be the path of a file that every worker has.",
             about=name,
         )
-    sender.authorizer()  # checks where the credentials may go
+    sender.authorizer()  # checks where the credentials may be sent
     names = {name for interface, name in session.environment.rules.addresses.items() if interface != Interface.AUTH}
     return Terms(
         loan=loan,

@@ -1,7 +1,7 @@
-"""A part: one Parquet file with the rows of some keys, and with these keys and those that failed.
+"""A part: one Parquet file with the rows of some keys, and a list of these keys and of failed ones.
 
-Keys and failures stand in the file's own metadata, keys without rows too. So one rename finishes rows and keys
-together, and reading the ends of the files tells what is finished, however many rows there are.
+Keys (including those without rows) and failures are in the file's metadata. So one rename completes rows and keys
+together, and reading the ends of the files shows what is finished, however many rows there are.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from toolkit.tables.schema import schema, widened
 
 Key: TypeAlias = str | int | date
 KeyKind: TypeAlias = Literal["text", "integer", "date", "instant", "local time"]
-Definition: TypeAlias = Mapping[str, Any]  # what all rows of a folder have in common, as JSON values
+Definition: TypeAlias = Mapping[str, Any]  # what all rows of a folder have in common, as JSON
 KEY: Final = "key"
 LONGEST_REASON: Final = 200  # characters
 _NOTE: Final = b"toolkit.sweep"
 _KEYS: Final = b"toolkit.sweep.keys"
 _LARGEST: Final = 2**63
-# On this thread alone, because each thread of Arrow keeps memory that it has used.
+# Only on this thread, because each Arrow thread keeps memory that it has used.
 _WRITING: Final = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 _READING: Final = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFailure:
-    """A key without rows, and why."""
+    """A key that failed, and why."""
 
     key: Key
-    status: int | None  # None if no answer came
+    status: int | None  # None if no response came
     reason: str  # safe to print
-    tries: int = 1  # how often the request that failed was sent
-    is_final: bool = False  # True if the service answered, so that only `.retry()` asks again
+    tries: int = 1  # how often the failed request was sent
+    is_final: bool = False  # True if the service answered, so that only `.retry()` requests it again
 
 
 class KeyedRows(NamedTuple):
-    """Rows of some keys, of which the first column holds the key."""
+    """Rows of some keys; the first column is the key."""
 
     table: pa.Table
-    keys: pa.Array  # the finished keys, those without rows too
+    keys: pa.Array  # the finished keys, including those without rows
     failures: tuple[KeyFailure, ...] = ()
 
     def without(self, keys: pa.Array) -> KeyedRows:
@@ -79,7 +79,7 @@ class SweepPart(NamedTuple):
 
 
 class FinishedKeys:
-    """Tells which keys are finished, with a few bytes for each: the arrays of keys, and their hashes in order."""
+    """Knows which keys are finished, with a few bytes for each: the arrays of keys, and their sorted hashes."""
 
     def __init__(self, arrays: Sequence[pa.Array]) -> None:
         self._keys = concatenated(arrays)
@@ -94,11 +94,11 @@ class FinishedKeys:
 
 
 def key_of(value: Any) -> tuple[Key, KeyKind]:
-    """Return a key as a plain value, with its kind; integers of NumPy and timestamps of pandas are converted."""
+    """Return a key as a plain value, with its kind; NumPy integers and pandas timestamps are converted."""
     if isinstance(value, str):
         return str(value), "text"
     if isinstance(value, datetime) and value == value:  # noqa: PLR0124 - pandas's NaT differs from itself
-        if not getattr(value, "nanosecond", 0):  # a timestamp of pandas with nanoseconds is a key as it is
+        if not getattr(value, "nanosecond", 0):  # a pandas timestamp with nanoseconds is not converted
             value = getattr(value, "to_pydatetime", lambda: value)()
         return (value, "local time") if value.tzinfo is None else (value.astimezone(UTC), "instant")
     if isinstance(value, date) and not isinstance(value, datetime):
@@ -108,33 +108,33 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
     what = f"{excerpt(repr(value), 60)} ({type(value).__name__})"
     raise ConfigurationError(
         f"A key of a sweep is text, an integer, a date or a datetime, not {what}.",
-        'Make text of other keys, such as f"{symbol}/{day}", and take it apart in call(key).',
+        'Convert other keys to text, such as f"{symbol}/{day}", and split it in call(key).',
         about="keys",
     )
 
 
 class KeySource:
-    """Keys to ask for, taken one by one by threads or tasks, each key once, unless it `is_done` already."""
+    """Keys to request, which threads or tasks take one by one; each key once, and only if it is not done already."""
 
     def __init__(self, keys: Iterable[Any], *, kind: KeyKind | None, is_done: Callable[[Key], bool]) -> None:
         length = operator.length_hint(keys, -1)
         self.kind = kind  # None before the first key
         self.order: dict[Key, None] = {}  # the keys so far
         self.total = length if length >= 0 else None  # None if the iterable does not know
-        self.done = 0  # keys that were done already
+        self.done = 0  # keys that had been done already
         self._keys: Iterator[Any] = iter(keys)
         self._is_done = is_done
         self._lock = threading.Lock()
 
     def take(self) -> Key | None:
-        """Return the next key to ask for, or None after the last one."""
-        with self._lock:  # an iterator belongs to one thread at a time
+        """Return the next key to request, or None after the last one."""
+        with self._lock:  # only one thread at a time may use an iterator
             for value in self._keys:
                 key, kind = key_of(value)
                 if self.kind not in (None, kind):
                     what = f"{excerpt(repr(key), 60)} is {kind} among keys of type {self.kind}"
                     raise ConfigurationError(
-                        f"The keys of one folder are of one type, but {what}.",
+                        f"The keys of one folder must be of one type, but {what}.",
                         "Convert the keys to one type, such as text, or sweep into another folder.",
                         about="keys",
                     )
@@ -148,7 +148,7 @@ class KeySource:
 
 
 def key_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
-    """Return keys as an Arrow array that holds them exactly."""
+    """Return keys as an Arrow array that stores them exactly."""
     unit: Literal["us", "ns"] = "ns" if any(getattr(key, "nanosecond", 0) for key in keys) else "us"
     types: dict[KeyKind, pa.DataType] = {
         "text": pa.string(),
@@ -161,12 +161,12 @@ def key_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
 
 
 def key_column(keys: pa.Array) -> pa.Array:
-    """Return keys as the column of a table: a date is a midnight without a zone, as `tabulate` reads dates."""
+    """Return keys as a column of a table: dates are midnights without a zone, as in `tabulate`."""
     return keys.cast(pa.timestamp("us")) if pa.types.is_date(keys.type) else keys
 
 
 def concatenated(arrays: Sequence[pa.Array]) -> pa.ChunkedArray:
-    """Return the keys of all arrays, of which some may hold nanoseconds and others not."""
+    """Return the keys of all arrays, only some of which may have nanoseconds."""
     tables = [pa.table({KEY: keys}) for keys in arrays] or [pa.table({KEY: key_array([], None)})]
     return pa.concat_tables(tables, promote_options="permissive")[KEY]
 
@@ -192,34 +192,34 @@ def part_bytes(rows: KeyedRows, definition: Definition, kind: KeyKind | None) ->
 
 @lru_cache(maxsize=16)
 def _note_for_pandas(schema: pa.Schema) -> Mapping[bytes, bytes]:
-    """Return the metadata with which `read_parquet` of pandas gives the dtypes of `tabulate`."""
+    """Return metadata that makes pandas' `read_parquet` return the dtypes of `tabulate`."""
     empty = frame_of({field.name: pa.array([], field.type) for field in schema}, 0)
     metadata: Mapping[bytes, bytes] = pa.Schema.from_pandas(empty, preserve_index=False).metadata
     return metadata
 
 
 def read_part(name: str, file: BinaryIO) -> SweepPart:
-    """Read the end of a part; ConfigurationError if the file is torn, or was not written by a sweep."""
+    """Read a part's metadata; ConfigurationError if the file is incomplete, or was not written by a sweep."""
     try:
         parts = parquet.ParquetFile(file)
         metadata = parts.metadata.metadata or {}
         schema, rows = pa.schema([field.remove_metadata() for field in parts.schema_arrow]), parts.metadata.num_rows
         about = json.loads(metadata[_NOTE])
-        definition, kind = dict(about["definition"]), about["kind"]  # which parts of earlier versions do not have
+        definition, kind = dict(about["definition"]), about["kind"]  # missing in parts of earlier versions
         keys = _unpacked(metadata[_KEYS])[KEY].combine_chunks()
         failures = tuple(KeyFailure(**row) for row in _unpacked(about["failures"]).to_pylist())
         return SweepPart(definition, kind, keys, failures, schema, rows)
     except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
         reason = "of another program or version" if isinstance(error, KeyError) else "incomplete or not Parquet"
         raise ConfigurationError(
-            f"A sweep's folder may hold only files of the sweep, but {excerpt(name, 60)} is {reason}.",
+            f"A sweep's folder may contain only files of the sweep, but {excerpt(name, 60)} is {reason}.",
             "Remove that file, or sweep into another folder.",
             about="into",
         ) from None
 
 
 def _packed(table: pa.Table) -> str:
-    """Return a table as text, since metadata is text: so keys of any type are exact."""
+    """Return a table as text for the metadata, with exact keys of any type."""
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema, options=_WRITING) as writer:
         writer.write_table(table)
@@ -231,7 +231,7 @@ def _unpacked(packed: str | bytes) -> pa.Table:
 
 
 def key_column_beside(names: Iterable[str]) -> str:
-    """Return the name of the column of keys beside columns of these names: `key`, or `sweep_key` if that is taken."""
+    """Return the name of the column of keys, given the other columns: `key`, or `sweep_key` if that is taken."""
     taken, name = set(names), KEY
     while name in taken:
         name = f"sweep_{name}"
@@ -252,14 +252,14 @@ def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
 
 
 def target_of(schemas: Iterable[pa.Schema]) -> pa.Schema:
-    """Return the least schema of the rows of all parts, of which the first column holds the keys."""
+    """Return the narrowest schema for the rows of all parts; the first column has the keys."""
     distinct = list(dict.fromkeys(schemas))
     key_column = key_column_beside(name for columns in distinct for name in columns.names[1:])
     return reduce(widened, [schema(columns).set(0, columns.field(0).with_name(key_column)) for columns in distinct])
 
 
 def fitting(target: pa.Schema, tables: Iterable[pa.Table]) -> pa.Schema:
-    """Return the schema with text for columns that lose something in its type, such as digits of a long integer."""
+    """Return the schema with text for columns that would lose something, such as digits of a long integer."""
     for table in tables:
         for index, column in enumerate(target):
             try:
@@ -270,12 +270,12 @@ def fitting(target: pa.Schema, tables: Iterable[pa.Table]) -> pa.Schema:
 
 
 def with_columns(table: pa.Table, target: pa.Schema) -> pa.Table:
-    """Return the table with exactly these columns and types, which it fits."""
+    """Return the table converted to exactly these columns and types, which it fits."""
     return pa.table([_converted(table, index, column) for index, column in enumerate(target)], schema=target)
 
 
 def _converted(table: pa.Table, index: int, column: pa.Field) -> pa.ChunkedArray:
-    """Return a column of the table with its new type and, if it is the first, the one of keys, its new name."""
+    """Return a column of the table with its new type and, for the first one (the keys), its new name."""
     if index and column.name not in table.column_names[1:]:
         return pa.chunked_array([pa.nulls(table.num_rows, column.type)])
     return converted(table[table.column_names.index(column.name, 1) if index else 0], column.type, {})

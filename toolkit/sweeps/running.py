@@ -1,13 +1,13 @@
-"""The run of a sweep: threads or tasks that take keys and ask for them, and one thread that writes.
+"""The run of a sweep: threads or tasks that take keys and request them, and one thread that writes.
 
 There are `at_once` threads for a client of a Session, or tasks for one of an AsyncSession. Each takes its next key when
-it is done with the last, and hands the outcome to the writer through a queue that is bounded. So the keys may be
-endless, and memory holds what is in flight and what is not written yet.
+it is done with the previous one, and adds the outcome to a batch, under a lock. Full batches go to the writer; while
+two of them wait there, all threads or tasks wait. So there may be any number of keys, and memory stays bounded.
 
-On a Dask cluster keys are handed out in shares, and a worker runs the same code for its own, in parts of its own. It
-may die in the middle, and another may get its task; or it may seem dead and go on writing. So each attempt writes files
-of its own name, an attempt skips the keys that earlier ones have finished, and nobody writes once the sweep has ended:
-then the file `run` beside the parts is gone, or names another run.
+On a Dask cluster, keys are distributed in shares, and a worker runs the same code for its share, with its own parts. It
+may die at any time, and another may get its task; or it may seem dead and continue to write. So each attempt writes
+files with its own name and skips the keys that earlier attempts have finished, and nothing is written once the sweep
+has ended: then the file `run` beside the parts has been deleted, or names another run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,15 +28,15 @@ from toolkit.core.document import Interface
 from toolkit.core.errors import ServiceError, SweepError, Unreachable
 from toolkit.core.ledger import SystemClock
 from toolkit.core.tracebacks import warn
-from toolkit.sweeps.asking import Answered, Outcome, Plan
+from toolkit.sweeps.asking import Batch, Outcome, Plan
 from toolkit.sweeps.folder import Folder, SweepPlace
 from toolkit.sweeps.parts import Key, KeyedRows, KeyFailure, KeySource, failed_rows, joined
 from toolkit.transport.flow import Flow, Pause, run, run_async
 
 SECONDS: Final = 3.0  # between two writes
-_TICK: Final = 0.25  # seconds between two looks at the clock
+_TICK: Final = 0.25  # seconds between two checks of the clock
 _FULL_PAUSE: Final = 0.01  # seconds to wait for a place in the queue
-# Outcomes are written when there are this many, and a part is full when it has this much.
+# Outcomes are written when there are this many, and a part is full at these sizes.
 _BATCH_KEYS: Final = 1_000
 _BATCH_BYTES: Final = 8 << 20
 _PART_ROWS: Final = 50_000
@@ -46,7 +45,7 @@ _PART_KEYS: Final = 25_000
 _LEAST_IN_VAIN: Final = 32
 _WARN_AT: Final = 100
 RUN: Final = "run"
-_SHARES_FOR_EACH: Final = 8  # shares of a sweep for each worker, so that all end at about the same time
+_SHARES_FOR_EACH: Final = 8  # shares per worker, so that all workers finish at about the same time
 _LEAST, _MOST, _UNKNOWN = 20, 1000, 200  # keys of a share
 _LATER: Final = (
     "The answers so far are kept. Run the sweep again when the service answers: it continues where it stopped."
@@ -57,15 +56,14 @@ _CHECK: Final = "The answers so far are kept. Check the credentials, then call .
 class Run:
     """One run through keys.
 
-    The part that is being filled is kept in memory as a table and written again, longer each time, until it is full. So
-    few files hold many rows, and yet an interruption loses only what was answered in the last `SECONDS` and in the time
-    of one write.
+    The current part is kept in memory as a table and rewritten with more rows until it is full. So there are few files
+    with many rows, and yet an interruption loses only what was answered in the last `SECONDS` and during one write.
 
     Args:
-        folder: it is loaded.
+        folder: the folder, already loaded.
         name: distinguishes the files of several processes that sweep together.
-        is_replay: True to write by number of keys only, so that the same answers give the same files.
-        show: called a few times a second with the number of keys that are done, and a note about failures.
+        is_replay: True to write only by number of keys, so that the same responses give the same files.
+        show: called a few times per second with the number of keys that are done, and a note about failures.
     """
 
     def __init__(
@@ -84,7 +82,7 @@ class Run:
         self.at_once = 1 if is_replay else at_once  # a cassette answers in the order of the keys
         self.show = show
         self.answered = self.failed = 0  # keys in this run
-        self.notes: dict[str, None] = {}  # what to warn of after the run
+        self.notes: dict[str, None] = {}  # warnings for the end of the run
         self._plan = plan
         self._name = name
         self._is_replay = is_replay
@@ -92,18 +90,16 @@ class Run:
         self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
         self._stopped = threading.Event()
         self._error: BaseException | None = None
-        self._noting = threading.Lock()
+        # The lock guards the counts above and what follows: the threads and the writer change them.
+        self._lock = threading.Lock()
+        self._batch = Batch(plan)
         self._in_vain = 0
-        # What follows belongs to the thread that writes. Threads are daemons, because the interpreter would wait for
-        # others after an interrupt.
-        self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
+        self._hint = ""  # a warning to show during the run
+        # Batches for the writer, and None after the last one. Threads are daemons, because after an interrupt the
+        # interpreter would wait for other threads.
+        self._ready: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
-        self._hint = ""  # what to warn of while the run goes on
-        self._answers: list[Answered] = []
-        self._failures: list[KeyFailure] = []
-        self._bytes = 0
-        self._due_at: float | None = None
-        self._part: KeyedRows | None = None
+        self._part: KeyedRows | None = None  # this and its name belong to the writer
         self._part_name = ""
 
     def on_threads(self) -> None:
@@ -123,7 +119,7 @@ class Run:
         self._raise()
 
     async def in_tasks(self) -> None:
-        """Ask for the keys in tasks of the running event loop."""
+        """Request the keys in tasks of the running event loop."""
         self._writing.start()
         tasks = [asyncio.create_task(run_async(self._work(lane), self._sending)) for lane in range(self.at_once)]
         try:
@@ -139,67 +135,54 @@ class Run:
         self._raise()
 
     def _work(self, lane: int) -> Flow[None]:
-        """Ask for one key after the other: what each thread or task does, on a connection of its own."""
+        """Request one key after another: what each thread or task does, on its own connection."""
         try:
             while not self._stopped.is_set() and (key := self.source.take()) is not None:
                 outcome = yield from self._plan.asking(key, lane)
-                while not self._hand_over(outcome):
+                self._add(outcome)
+                while self._ready.qsize() > 1 and not self._stopped.is_set():  # the folder is slower than the service
                     yield Pause(_FULL_PAUSE, SystemClock())
-                self._note(outcome)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - raised on the thread or in the task of the caller
             self._stop(error)
 
-    def _hand_over(self, outcome: Outcome | None) -> bool:
-        """Give an outcome to the writer; return False if the queue is full. After the end it is dropped."""
-        try:
-            if not self._stopped.is_set() or outcome is None:
-                self._outcomes.put_nowait(outcome)
-        except queue.Full:
-            return False
-        return True
+    def _add(self, outcome: Outcome) -> None:
+        with self._lock:
+            self._batch.add(outcome)
+            if len(self._batch) >= _BATCH_KEYS or self._batch.size >= _BATCH_BYTES:
+                self._ready.put(self._taken())
+            self._count(outcome)
+
+    def _taken(self) -> Batch:
+        batch, self._batch = self._batch, Batch(self._plan)
+        return batch
+
+    def _next(self) -> Batch | None:
+        """Return a full batch, or after a few seconds one that is not full; return None at the end."""
+        with suppress(queue.Empty):
+            return self._ready.get(timeout=None if self._is_replay else SECONDS)
+        with self._lock:
+            return self._taken()
 
     def _write_all(self) -> None:
         try:
-            is_open = True
-            while is_open:
-                with suppress(queue.Empty):
-                    outcome = self._outcomes.get(timeout=_TICK)
-                    if outcome is None:
-                        is_open = False
-                    else:
-                        self._add(outcome)
-                is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
-                is_full = len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES
-                if is_late or is_full or not is_open:
-                    self._write()
+            for batch in filter(len, iter(self._next, None)):
+                self._write(batch)
             self._part = None
             self.notes |= dict.fromkeys((self._plan.more, self._plan.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
 
-    def _add(self, outcome: Outcome) -> None:
-        if self._due_at is None:
-            self._due_at = time.monotonic() + SECONDS
-        if isinstance(outcome, KeyFailure):
-            self._fail(outcome)
-        else:
-            self.answered += 1
-            self._answers.append(outcome)
-            self._bytes += outcome.size
-
-    def _write(self) -> None:
+    def _write(self, batch: Batch) -> None:
         self.folder.kind = kind = self.source.kind
-        rows, unfit = self._plan.rows_of(self._answers, kind)
-        self.answered -= len(unfit)
-        for failure in unfit:
-            self._fail(failure)
-        if self._failures:
-            rows.append(failed_rows(self._failures, kind))
-        self._answers, self._failures, self._bytes, self._due_at = [], [], 0, None
-        if not rows:
-            return
+        rows, unfit = batch.rows(kind)
+        with self._lock:
+            self.answered -= len(unfit)
+            for failure in unfit:
+                self._count(failure)
+        if failures := [*batch.failures, *unfit]:
+            rows.append(failed_rows(failures, kind))
         if self._part is None:
             self._part_name = self.folder.next_name(self._name)
         part = self._part = joined(rows if self._part is None else [self._part, *rows])
@@ -207,20 +190,31 @@ class Run:
         if part.table.num_rows >= _PART_ROWS or part.table.nbytes >= _PART_BYTES or len(part.keys) >= _PART_KEYS:
             self._part = None
 
-    def _fail(self, failure: KeyFailure) -> None:
+    def _count(self, outcome: Outcome) -> None:
+        """Count an outcome; raise after too many keys in a row without a response, or with 401, 408, 429 or 5xx."""
+        if not isinstance(outcome, KeyFailure):
+            self.answered += 1
+            self._in_vain = 0
+            return
         self.failed += 1
-        self._failures.append(failure)
         if self.failed == _WARN_AT and not self.answered:
             self._hint = (
-                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
+                f"The first {_WARN_AT} keys all failed: {outcome.reason.rstrip('.')}. If that is not what you expect, "
                 "interrupt the sweep and check call(key); .retry() asks for failures again."
             )
+        self._in_vain = 0 if outcome.is_final and outcome.status != 401 else self._in_vain + 1
+        if self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
+            what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
+            if outcome.status is None:
+                raise Unreachable(what, _LATER)
+            raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)
 
     def _end(self) -> None:
-        """Let the writer write what it has, even after an interrupt or an error."""
+        """Write what there is, even after an interrupt or an error; outcomes that arrive later are dropped."""
         self._stopped.set()
-        while self._writing.is_alive() and not self._hand_over(None):
-            time.sleep(_FULL_PAUSE)
+        with self._lock:
+            self._ready.put(self._taken())
+        self._ready.put(None)
         self._writing.join()
 
     def _raise(self) -> None:
@@ -234,26 +228,16 @@ class Run:
 
     def look(self) -> None:
         """Show the progress and warn, on the thread of the caller, so that a warning points at the user's line."""
-        hint, self._hint = self._hint, ""
+        with self._lock:
+            hint, self._hint = self._hint, ""
         if hint:
             warn(hint)
         self.show(self.source.done + self.answered + self.failed, f"{self.failed:,} failed" if self.failed else "")
 
-    def _note(self, outcome: Outcome) -> None:
-        """Raise an error after too many keys in a row without an answer, or with 401, 408, 429 or 5xx."""
-        with self._noting:
-            is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
-            self._in_vain = self._in_vain + 1 if is_in_vain else 0
-            if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
-                what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
-                if outcome.status is None:
-                    raise Unreachable(what, _LATER)
-                raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)
-
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The part that all tasks of a sweep share; it goes to the workers, without a secret."""
+    """What all tasks of a sweep share; it is sent to the workers and contains no secret."""
 
     plan: Plan  # without its client
     lent: Any  # the handle of the session
@@ -263,9 +247,9 @@ class Spread:
 
 
 def spread_keys(cluster: Any, spread: Spread, run: Run) -> None:
-    """Let the workers of a cluster ask for the keys of a run. What a worker raises is raised.
+    """Let the workers of a cluster request the keys of a run. Errors of workers are raised.
 
-    Each worker has one share at a time, and Dask gives the share of a worker that dies to another.
+    Each worker has one share at a time; if it dies, Dask gives its share to another worker.
     """
     from distributed import as_completed
 
@@ -295,7 +279,7 @@ def spread_keys(cluster: Any, spread: Spread, run: Run) -> None:
 
 
 def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) -> tuple[int, int, tuple[str, ...]]:
-    """Ask for the keys of a share on a worker; return how many did not fail, how many failed, and what to warn of."""
+    """Request the keys of a share on a worker; return how many did not fail, how many failed, and the warnings."""
     check = partial(check_run, spread.place, spread.run)
     check()
     folder = Folder(spread.place, spread.plan.definition, before_write=check)
@@ -309,13 +293,13 @@ def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) ->
 
 
 def check_run(place: SweepPlace, run: str) -> None:
-    """Check that a run goes on in its place; SweepError if not, or if the folder is not the one of the run."""
+    """Check that a run has not ended; SweepError if it has, or if the folder is not that of the run."""
     with suppress(OSError), place.open("beside", RUN) as file:
         if file.read(64) == run.encode():
             return
     raise SweepError(
-        "A worker does not find the sweep in its folder: either the sweep has ended, or the worker has another folder "
-        "of this name.",
+        "A worker cannot find the sweep in its folder: either the sweep has ended, or the worker has another folder "
+        "with this name.",
         "Sweep into a folder that all workers share, such as one on a network file system or an address of fsspec.",
         about="into",
     )

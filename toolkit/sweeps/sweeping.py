@@ -1,4 +1,4 @@
-"""`sweep`: one call for each of many keys, and a folder of Parquet files with all rows; and its result."""
+"""`sweep`: one call for each of many keys, with all rows in a folder of Parquet files, and its result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Call: TypeAlias = Callable[[Any], Any]
 
 
 class SweepOptions(TypedDict, total=False):
-    """The arguments of `sweep` that are given by keyword and may be left out."""
+    """The optional keyword arguments of `sweep`."""
 
     at_once: int
     records: str | None
@@ -83,63 +83,63 @@ def sweep(
     cursor: Cursor | None = None,
     cluster: Any = None,
 ) -> SweepResult | Coroutine[Any, Any, SweepResult]:
-    """Ask for each of many keys and write the rows of all answers into a folder of Parquet files.
+    """Make a request for each of many keys, and write the rows of all responses to a folder of Parquet files.
 
     >>> result = tk.sweep(session.broker, ids, lambda id: f"/v1/accounts/{id}/positions", into="sweeps/positions")
     >>> result.table()
 
-    With a client of an AsyncSession, `await` it. Run it again after an interrupt, a crash or an error: it continues
-    where it stopped, and every key is in the table once. Keys may be added. Calls that were answered in the last three
+    With a client of an AsyncSession, `await` it. After an interrupt, a crash or an error, run it again: it continues
+    where it stopped, and every key is in the table once. You may add keys. Calls that were answered in the last three
     seconds or so before an interruption are made again.
 
-    The column `key` says which key a row belongs to; it is `sweep_key` if the answers have a `key` of their own. The
-    folder holds nothing but Parquet files with the same columns, which pandas, Polars, DuckDB and Dask read as one
-    dataset, such as `pandas.read_parquet("sweeps/positions")`. Without `schema`, types are those that fit all answers.
+    The column `key` says which key a row belongs to; it is called `sweep_key` if the responses have a `key`. The folder
+    contains only Parquet files with the same columns, which pandas, Polars, DuckDB and Dask read as one dataset, as in
+    `pandas.read_parquet("sweeps/positions")`. Without `schema`, the types are those that fit all responses.
 
-    A key is finished when it was answered with anything but 408, 429 and 5xx. Those, and keys without an answer, are
-    asked for again by the next run, other failures by `result.retry()`. A finished key is not asked for again, even if
-    `call` has changed: another path needs another folder, or `resume=False`.
+    A key is finished when the status of its response is not 408, 429 or 5xx. The next run requests those again, and
+    keys without a response; `result.retry()` also requests other failures. A finished key is not requested again, even
+    if `call` has changed: for another path, use another folder, or `resume=False`.
 
-    Failures stand in `result.failures()` and, when the sweep has ended, in `<into>.sweep/failures.parquet`, beside the
-    lock that keeps a second process out. An address has no lock: only one process may sweep into it at a time. An
-    answer that has no rows where `records` says is a failure of its key.
+    Failures are in `result.failures()` and, when the sweep has ended, in `<into>.sweep/failures.parquet`, beside the
+    lock that keeps a second process out. An address has no lock: only one process at a time may sweep into it. If a
+    response has no rows at `records`, its key has failed.
 
-    In replay the answers come from the cassette, in the order of the keys.
+    In a replay, the responses come from the cassette, in the order of the keys.
 
     Args:
         client: an interface of a session, such as `session.broker`.
-        keys: texts, integers, dates or datetimes, all of one type; any iterable. A key that comes twice is asked once.
-        call: a function that returns what to ask for a key: a path, `(path, params)` or an httpx.Request. GET and HEAD
-            only, because a resumed sweep may repeat a request.
-        into: the folder, as a path or, with the extra `remote`, as an address of fsspec such as `s3://bucket/positions`.
-        at_once: number of keys that are asked for at the same time, on a cluster by all workers together; at most
-            1,000. A session sends a hundred calls at a time, whatever the number here.
-        records, key, numbers, schema: as in `tabulate`. The schema is that of the answers; it may begin with the column
-            of keys, as `tk.schema(earlier.table())` does.
-        resume: False to remove what an earlier sweep wrote into this folder and to begin anew.
-        pages: False to read only the first page of each key.
+        keys: any iterable of strings, integers, dates or datetimes, all of one type. Repeated keys are requested once.
+        call: a function that returns the request for a key: a path, `(path, params)` or an httpx.Request. Only GET and
+            HEAD are allowed, because a resumed sweep may repeat a request.
+        into: the folder, as a path or, with the extra `remote`, an fsspec address such as `s3://bucket/positions`.
+        at_once: number of keys that are requested at the same time (on a cluster, by all workers together); at most
+            1,000. A session never sends more than a hundred calls at a time.
+        records, key, numbers, schema: as in `tabulate`. The schema is that of the responses; it may begin with the
+            column of keys, as `tk.schema(earlier.table())` does.
+        resume: False to remove what an earlier sweep wrote to this folder and to start again.
+        pages: False to read only the first page for each key.
         cursor: as in `pages`, for a cursor that is not recognized.
-        cluster: a `dask.distributed.Client` whose workers ask and write into the folder, which all of them must
-            share. The session is lent to them as by `tk.lend`, and `call` goes there too. What a worker that dies has
-            finished is not lost.
+        cluster: a `dask.distributed.Client` whose workers make the calls and write to the folder, which all of them
+            must share. The session is lent to them as by `tk.lend`, and `call` is sent to them. If a worker dies, what
+            it has finished is not lost.
 
     Raises:
-        ConfigurationError: if an argument is wrong, or the folder holds a sweep of another origin, environment,
+        ConfigurationError: if an argument is wrong, or the folder contains a sweep of another origin, environment,
             `records`, `numbers` or `schema`, or of an earlier version.
-        TabulationError: if `schema` is of a wrong type.
-        SweepBusy: if another process sweeps into this folder of a disk.
+        TabulationError: if `schema` is of the wrong type.
+        SweepBusy: if another process sweeps into this folder on a disk.
         SweepError: if the folder cannot be written, such as on a full disk.
-        ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
-        ToolkitError: if the session refuses or cannot send a request, as the client would raise it.
+        ServiceError, Unreachable: if too many keys in a row fail.
+        ToolkitError: if the session refuses or cannot send a request; the same error as from the client.
     """
     TableBuilder(numbers=numbers, records=records, key=key)  # refuses them before a key is asked for
     if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
-        next_step = 'Of a table, pass the column of the keys: table["id"].'
+        next_step = 'Pass the column of the table that has the keys: table["id"].'
         raise wrong_type("keys", "a list or another iterable of keys", keys, next_step)
     transport, columns = transport_of(client), None if schema is None else _stored(schema)
     cassette = transport.sender.cassette_in_use()
     definition = {
-        # With a cassette, the address that stands for the interface in recordings: replays are of the same origin.
+        # With a cassette, the interface's symbolic address, so that replays have the same origin.
         "origin": str(client.base_url).rstrip("/") if cassette is None else transport.scope.symbolic_text,
         "environment": str(transport.sender.environment),
         "records": records,
@@ -165,9 +165,9 @@ def sweep(
 
 
 def _stored(schema: Any) -> pa.Schema:
-    """Return a schema as Parquet gives it back: it has no seconds but milliseconds, for example, and no `date64`.
+    """Return a schema as it is after Parquet: with milliseconds instead of seconds, for example, and without `date64`.
 
-    With a type that changes on the way, parts that are read would not fit answers that come later.
+    If a type changed that way, parts that are read would not fit later responses.
     """
     buffer = io.BytesIO()
     try:
@@ -187,20 +187,20 @@ class Job:
     place: SweepPlace
     into: str  # the folder as the user names it
     at_once: int
-    source: str  # where the answers come from: `live calls`, or `replayed, recorded 12 May 2026`
+    source: str  # where the responses come from: `live calls`, or `replayed, recorded 12 May 2026`
     is_replay: bool  # True if a cassette answers all calls, so that nothing is sent
-    cluster: Any  # a `distributed.Client` whose workers ask, or None to ask here; a replay does not look at it
+    cluster: Any  # a `distributed.Client` whose workers make the calls, or None; a replay ignores it
 
     @property
     def account(self) -> str:
-        """`real account`, `practice` in its place, or nothing."""
+        """`real account`, `practice` or ""."""
         sender = transport_of(self.plan.client).sender
         return sender.account_with(sender.cassette_in_use())
 
     def run(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
-        """Ask for keys with a synchronous client; None for those that failed, in the order of an earlier result."""
+        """Request keys with a synchronous client; None means those that failed, in the order of an earlier result."""
         with self._opened(keys, resume=resume) as run:
             if self.cluster is not None and not self.is_replay:
                 self._spread(run)
@@ -211,7 +211,7 @@ class Job:
     async def run_async(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
-        """Ask for keys with an asynchronous client; see `run`."""
+        """Request keys with an asynchronous client; see `run`."""
         if self.cluster is not None and not self.is_replay:
             return await asyncio.to_thread(self.run, keys, resume=resume, order=order)
         with ExitStack() as stack:
@@ -221,7 +221,7 @@ class Job:
 
     @contextmanager
     def _opened(self, keys: Iterable[Any] | None, *, resume: bool) -> Iterator[Run]:
-        """Open the folder for a run, and leave it as one dataset."""
+        """Open the folder for a run, and unify its parts afterwards."""
         with self.place.locked():
             folder = Folder(self.place, self.plan.definition)
             if not resume:
@@ -252,7 +252,7 @@ class Job:
 
         transport, name = transport_of(self.plan.client), token_hex(4)
         with Loan(cast("Session", transport.session), self.cluster) as lent:
-            self.place.write("beside", RUN, name.encode())  # workers of earlier runs write no more
+            self.place.write("beside", RUN, name.encode())  # workers of earlier runs no longer write
             handle = LentSession(lent.terms._replace(is_async=False))
             spread = Spread(replace(self.plan, client=None), handle, transport.scope.interface, self.place, name)
             try:
@@ -276,11 +276,11 @@ class SweepResult:
     """The contents of the folder of a sweep.
 
     Attributes:
-        into: the folder, as it was named.
-        answered: number of keys that were answered, with rows or without.
+        into: the folder, as passed to `sweep`.
+        answered: number of keys that were answered, with or without rows.
         failed: number of keys that failed.
         rows: number of rows.
-        earlier: number of keys that earlier runs had finished, for which nothing was requested.
+        earlier: number of keys that earlier runs had finished, which were not requested.
     """
 
     def __init__(self, job: Job, folder: Folder, order: Collection[Key], earlier: int) -> None:
@@ -295,29 +295,29 @@ class SweepResult:
         self._reasons = Counter(failure.status for failure in folder.failures.values())
 
     def table(self, names: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Return all rows of the folder, in the order of the keys in this sweep; rows of other keys come last.
+        """Return all rows in the folder, in the order of this sweep's keys; rows of other keys come last.
 
-        A folder that does not fit into memory is better read by Polars, DuckDB or Dask.
+        If a folder does not fit into memory, read it with Polars, DuckDB or Dask instead.
 
         Args:
-            names: a table with a column of the keys, such as `session.accounts()` if they are ids. Its columns with
-                other names for the same things, such as account numbers, are put beside the keys.
+            names: a table with the keys in a column, such as `session.accounts()` if they are ids. Its columns with
+                other identifiers, such as account numbers, are added after the keys.
         """
         table = self._loaded().table(self._order)
         if names is not None:
             keys, columns = table.iloc[:, 0], [name for name in names.columns if is_key(str(name))]
             own = next((name for name in columns if names[name].is_unique and keys.isin(names[name]).all()), None)
             if own is None:
-                raise ConfigurationError("No column of names= has all keys of this sweep, once each.", about="names")
+                raise ConfigurationError("No column of names= contains each key of this sweep once.", about="names")
             for place, name in enumerate((name for name in columns if name != own and name not in table.columns), 1):
                 table.insert(place, name, keys.map(names.set_index(own)[name]))
         table.attrs["source"] = " · ".join(filter(None, (self._environment, self._job.account, self._job.source)))
         return table
 
     def failures(self) -> pd.DataFrame:
-        """Return a row for each key that failed: key, status (missing if no answer came), reason, and tries.
+        """Return a row for each key that failed: key, status (missing if no response came), reason, and tries.
 
-        `tries` says how often the last run sent the request. A notebook shows reasons and keys whole.
+        `tries` says how often the last run sent the request. A notebook shows reasons and keys in full.
         """
         folder = self._loaded()
         failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
@@ -355,7 +355,7 @@ class SweepResult:
         return card("Sweep", badges, lines)
 
     def _loaded(self) -> Folder:
-        folder = Folder(self._job.place, self._job.plan.definition)  # not kept: many keys take much memory
+        folder = Folder(self._job.place, self._job.plan.definition)  # not kept, because many keys take much memory
         folder.load()
         return folder
 

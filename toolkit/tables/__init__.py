@@ -1,7 +1,7 @@
-"""JSON answers, calls and tokens as pandas tables, and charts of them.
+"""JSON responses, calls and tokens as pandas tables, and charts of them.
 
-`tabulation` makes a table of an answer or of pages. `building` reads the JSON and spreads records over the columns of a
-table that grows answer by answer: `rows` finds the records, `columns` says what names mean, infers types and converts
-from one type to another, and `schema` gives the types that the user asks for. `comparison` tells what differs between
-two tables, `display` shows tables and makes those of calls and tokens, and `charts` draws them.
+`tabulation` makes a table of a response or of pages. `building` reads the JSON and puts records into the columns of a
+table that grows response by response: `rows` finds the records, `columns` infers types from values and names and
+converts between types, and `schema` provides the types that the user asks for. `comparison` finds what differs between
+two tables, `display` shows tables and makes those of calls and tokens, and `charts` draws charts.
 """

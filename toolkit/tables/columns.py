@@ -1,7 +1,7 @@
-"""The columns of a table: what their names say, the types inferred from their values, and the way from type to type.
+"""The columns of a table: what their names say, the types inferred from their values, and conversion between types.
 
-The values of a column are an Arrow array if they have one type; else a list. Inference tries the types that a text may
-have; `dtypes=`, `schema=` and sweeps name one, and `converted` is the only way to it.
+The values of a column are an Arrow array if they have one type, else a list. Inference tries the types that a text may
+have; `dtypes=`, `schema=` and sweeps name one. `converted` does all conversions.
 
 The last word of a name says what the values are: `accountNumber`, `account_number` and `owner.account-number` all end
 in `number`. Digits at the end of a word are ignored (`phone_2`).
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC as UTC_ZONE
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
@@ -33,14 +34,14 @@ Numbers: TypeAlias = Literal["float", "decimal", "text"]
 MISFIT: Final = (ValueError, TypeError, ArithmeticError, NotImplementedError)
 SHOWN: Final = 80  # characters of a name, or of a body that is not JSON, in an error
 FLOAT_DIGITS: Final = 15  # significant digits of any decimal number that float64 keeps
-_DECIMAL_DIGITS: Final = 38  # the most that decimal128 can hold
-# Leaves room for the product of two columns: their digits add up, and must stay within _DECIMAL_DIGITS.
+_DECIMAL_DIGITS: Final = 38  # the maximum of decimal128
+# Leaves room for the product of two columns: their digits add up, and must not exceed _DECIMAL_DIGITS.
 _DECIMAL_PRECISION: Final = 18
 
 # Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
 _INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
 _NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-_MORE_DIGITS: Final = rf"^-?[0.]*[1-9](?:\.?[0-9]){{{FLOAT_DIGITS - 1},}}\.?[1-9]"  # than a float keeps
+_MORE_DIGITS: Final = rf"^-?[0.]*[1-9](?:\.?[0-9]){{{FLOAT_DIGITS - 1},}}\.?[1-9]"  # that a float cannot keep
 _BOOLEAN: Final = "^(?:true|false)$"
 _UTC: Final = pa.timestamp("us", "UTC")
 _LOCAL: Final = pa.timestamp("us")
@@ -50,7 +51,7 @@ _TIMES: Final = {
     # A date, or a date and a time without an offset, as in `2016-05-11 02:59:17`.
     _LOCAL: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?$",
 }
-# Names of columns that do not hold every digit of the JSON, and which digits: those beyond a float or a microsecond.
+# Names of columns that do not keep every digit of the JSON, and which digits: those beyond a float or a microsecond.
 Losses: TypeAlias = dict[str, Literal["float", "microsecond"]]
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -69,10 +70,11 @@ _LAST_FOUR: Final = ("last4", "last_4", "last_four")  # digits that are cut from
 _WORD_BOUNDARY: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
-def words(name: str) -> list[str]:
+@lru_cache(maxsize=1024)  # a sweep meets the same names in each response
+def words(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case, without the digits at their ends."""
     parts = (word.rstrip("0123456789") for word in _WORD_BOUNDARY.split(name))
-    return [word.lower() for word in parts if word]
+    return tuple(word.lower() for word in parts if word)
 
 
 def is_code(name: str) -> bool:
@@ -107,13 +109,13 @@ class Column:
     """The values of a column before it has a type."""
 
     name: str
-    key: str  # the last one of its path, which says whether it holds codes
+    key: str  # the last part of its path, which says whether the values are codes
     data: Any  # an Arrow array, or a list of several types or of `NumberText`
 
     def __post_init__(self) -> None:
         for value in self.data if isinstance(self.data, list) else ():
             if value is not None and not isinstance(value, _SCALARS):
-                raise not_json(f"Column {excerpt(self.name, SHOWN)!r} holds a {type(value).__name__}")
+                raise not_json(f"Column {excerpt(self.name, SHOWN)!r} contains a {type(value).__name__}")
             if isinstance(value, (float, Decimal)) and not math.isfinite(value):
                 raise _unfit(self.name, "a number that fits float64, found NaN, an infinity or a larger number")
 
@@ -129,11 +131,11 @@ def packed(values: list[Any]) -> Any:
     except UnicodeEncodeError:
         return packed([whole(value) if isinstance(value, str) else value for value in values])
     except (*MISFIT, pa.ArrowException):
-        return values  # values of several types, or a number that would change; as text it keeps its digits
+        return values  # values of several types, or a number that would change; text keeps its digits
     if pa.types.is_floating(array.type) and (
         bool in set(map(type, values)) or pc.all(pc.is_finite(array)).as_py() is False
     ):
-        return values  # Arrow makes 1.0 of a boolean between floats
+        return values  # Arrow would turn a boolean between floats into 1.0
     return array if array.type in _PLAIN else values
 
 
@@ -197,7 +199,7 @@ def _object(value: Any, numbers: Numbers, name: str) -> Any:
 def _unfit(name: str, expected: str) -> TabulationError:
     return TabulationError(
         f"Column {excerpt(name, SHOWN)!r}: expected {expected}.",
-        "numbers='text', or a dtype of text for this column, keeps any number; a missing number is null.",
+        "numbers='text', or a dtype of text for this column, keeps any number. Write a missing number as null.",
         about="numbers",
     )
 
@@ -219,7 +221,7 @@ def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
 
 
 def _dtype_of(kind: Any) -> Any:
-    """Return the dtype of an Arrow type, or None for the one that Arrow chooses, which is of the same type."""
+    """Return the dtype for an Arrow type, or None to let Arrow choose one of the same type."""
     if kind == _UTC:
         return pd.DatetimeTZDtype("us", "UTC")  # pandas and Arrow use different objects for UTC
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
@@ -228,11 +230,11 @@ def _dtype_of(kind: Any) -> Any:
 
 
 def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
-    """Return Arrow values of one type with another, if each stays what it is, and note losses of this column.
+    """Return Arrow values converted to another type, if each keeps its value, and note losses of this column.
 
-    Every value, except bytes and nested ones, becomes text as JSON would write it. Text becomes what it says: a number
-    as JSON writes it, `true`, an RFC 3339 instant, a date or a local time; a fraction becomes the nearest float. Empty
-    text is missing, except as text. If a value does not fit, one of the errors of `MISFIT` is raised.
+    Every value, except bytes and nested ones, becomes text as JSON would write it. Text becomes what it represents: a
+    number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time; a fraction becomes the nearest float.
+    Empty text is missing, except as text. If a value does not fit, an error of `MISFIT` is raised.
     """
     if values.type == kind:
         return values
@@ -332,7 +334,7 @@ def _decimals(texts: Any) -> list[Decimal | None]:
 
 
 def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
-    """Return texts that are JSON numbers as a type of numbers: by their digits, or as the nearest float."""
+    """Return texts that are JSON numbers as numbers of a type, digit by digit or as the nearest float."""
     if pa.types.is_floating(kind):
         floats = _noted(_number_array(texts, "float").cast(pa.float64()), texts, losses, name).cast(kind, safe=False)
         _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)

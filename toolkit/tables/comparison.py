@@ -19,27 +19,27 @@ from toolkit.tables.display import is_missing, readable
 
 # Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")
-# Columns of the result beside those of the key, and the columns of row numbers while tables are merged.
+# Columns of the result in addition to the key, and the columns of row numbers while tables are merged.
 _OWN_COLUMNS: Final = ["kind", "column", "left", "right", "change"]
 _ROWS: Final = ["left row", "right row"]
 _LISTS: Final = (list, tuple, np.ndarray)  # lists come back from Parquet as arrays
 
 
 def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] | None = None) -> pd.DataFrame:
-    """Return what differs between two tables of the same kind: each cell that changed, each row on one side only.
+    """Return what differs between two tables of the same kind: each changed cell, and each row in only one of them.
 
     Rows are matched by their key. Cells are compared by value: 1, 1.0 and a decimal 1.00 are equal, and so are two
-    missing values, and an instant in any unit or zone. Text never equals a number. The same holds inside lists and
+    missing values, and an instant in any unit or zone. Text never equals a number. The same applies inside lists and
     objects. A column that only one table has counts as missing values in the other. A table without rows and columns,
-    as `tabulate` returns it if there are no records, counts as a table without rows.
+    such as `tabulate` returns if there are no records, counts as a table without rows.
 
-    Two sessions, positions of accounts that may hold several, and computed numbers to the cent:
+    Compare two sessions, several positions per account, and computed numbers to the cent:
 
         compare(monday.accounts(), friday.accounts())
         compare(left, right, on=["id", "symbol"])
         compare(left.round(2), right.round(2))
 
-    The cash that came in, and the rows that are new:
+    Sum the changes of cash, and select the new rows:
 
         changes = compare(monday.accounts(), friday.accounts())
         changes.loc[changes["column"] == "cash", "change"].sum()
@@ -54,18 +54,17 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
 
     Returns:
         A table with the columns of the key, followed by
-            kind (str): "changed" for a cell, "only left" or "only right" for a row that is on one side only.
+            kind (str): "changed" for a cell, "only left" or "only right" for a row that is in one table only.
             column (str): name of the column that changed; missing for a row.
-            left, right: value on each side, missing if there is none. If all values are numbers, or have one type,
+            left, right: value in each table, missing if there is none. If all values are numbers, or have one type,
                 both columns have a dtype for it, else object.
             change: right minus left for two numbers, else missing: Int64, float64, or decimals if there are any.
-        The rows follow the order of `left`, then of `right`. If nothing differs, the table has no rows. How many rows
-        changed and how many are equal is shown below the table, and stands in `attrs["summary"]`.
+        The rows follow the order of `left`, then of `right`. If nothing differs, the table has no rows. The number of
+        changed and of equal rows is shown below the table, and is in `attrs["summary"]`.
 
     Raises:
-        TabulationError: if no column or several columns can be the key, if a value of the key is missing or
-            repeated, if the key is text on one side and numbers on the other, or if both tables have rows but no
-            key in common.
+        TabulationError: if no column or several columns can be the key, if a value of the key is missing or repeated,
+            if the key is text in one table and numbers in the other, or if both tables have rows but no key in common.
         ConfigurationError: if one of them is not a table.
     """
     for side, table in (("left", left), ("right", right)):
@@ -83,8 +82,8 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     if len(left) and len(right) and matched.empty:
         raise TabulationError(
             f"The tables have no {_list(key)} in common, so no row can be compared.",
-            "Are they of the same accounts, and keys text in both, or in neither? Choose another key with on=, or make "
-            "text of one: tabulate(..., dtypes={...: 'str'}).",
+            "Are the tables about the same accounts, and the keys of one type? Choose another key with on=, or convert "
+            "one to text: tabulate(..., dtypes={...: 'str'}).",
             about="on",
         )
     parts = [_changes(left, right, name, matched) for name in left.columns.union(right.columns, sort=False)]
@@ -125,7 +124,7 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
         if absent := [name for name in key if name not in shared]:
             problem = f"Column {excerpt(str(absent[0]))!r} is not in both tables."
         elif not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS + _ROWS).isdisjoint(key):
-            problem = "A key is one or more columns, each named once, and not named like a column of the result."
+            problem = "A key is one or more columns, each named once, with names that no column of the result has."
     if problem:
         raise TabulationError(problem, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
     return key
@@ -166,7 +165,7 @@ def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.D
 
 
 def _comparable(value: Any) -> Any:
-    """Return a value that equals those of equal cells: the digits of a number, and a boolean, which is not a number."""
+    """Return a value that is equal for equal cells: the digits of a number; a boolean is kept apart from numbers."""
     if isinstance(value, dict):
         return {name: _comparable(member) for name, member in value.items()}
     if isinstance(value, _LISTS):

@@ -1,8 +1,8 @@
-"""Tables that people look at: their display, which stays on what is made of them, and those of calls and tokens.
+"""Tables that people look at: their display, which their selections and results keep, and those of calls and tokens.
 
-Only what is shown differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second,
-long text and JSON shortened, UUIDs shortened (and last, if another column tells the rows apart). The options of pandas
-for rows, columns, width, text, precision and floats apply if they are set.
+Only the display differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second, long
+text and JSON shortened, UUIDs shortened (and last, if another column tells the rows apart). The options of pandas for
+rows, columns, width, text, precision and floats apply if they are set.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TEXT: Final = 32  # characters
 _LONGEST_NAME: Final = 64
 _PANDAS_ROWS: Final = 60  # pandas's own default
 _PANDAS_TEXT: Final = 50
-_CENTS: Final = 2  # decimals, at least, of numbers that have any
+_CENTS: Final = 2  # minimum number of decimals for numbers that have any
 _MANY: Final = 10_000  # integers from here on have separators; years have none
 _HUGE: Final = 10**15  # numbers from here on are shown with an exponent
 _MISSING: Final = "–"  # noqa: RUF001 - a dash, as in printed tables
@@ -44,7 +44,7 @@ class ReadableTable(pd.DataFrame):
     """A DataFrame that is shown in readable form, as are its selections and results; pickles are plain DataFrames."""
 
     _metadata: ClassVar[list[str]] = ["cuts_text"]
-    cuts_text = True  # False to show texts whole, such as reasons, which are of no use if cut
+    cuts_text = True  # False to show texts in full, such as reasons, which are useless if shortened
 
     @property
     def _constructor(self) -> Callable[..., pd.DataFrame]:
@@ -68,7 +68,7 @@ class ReadableTable(pd.DataFrame):
 
 
 def readable(table: pd.DataFrame, summary: str | None = None, *, cuts_text: bool = True) -> ReadableTable:
-    """Return the table with a readable display, and a line below it, which stands in `attrs["summary"]`."""
+    """Return the table with a readable display, and with a line below it that is in `attrs["summary"]`."""
     result = ReadableTable(table)
     result.cuts_text = cuts_text
     result.attrs = {**table.attrs, **({SUMMARY: summary, _SUMMARIZED: len(table)} if summary else {})}
@@ -80,7 +80,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _shown(cells: pd.DataFrame, method: str) -> Any:
-    """Return what pandas shows of texts, all rows of them, and no column less because a terminal is narrow."""
+    """Return what pandas shows of texts: all rows, and all columns even if a terminal is narrow."""
     columns = pd.get_option("display.max_columns") or None
     options = {"max_rows": None, "max_colwidth": None, "show_dimensions": False, "max_columns": columns}
     with pd.option_context({f"display.{name}": value for name, value in options.items()}):
@@ -136,7 +136,7 @@ def _texts(name: str, values: pd.Series[Any], longest: int | None) -> list[str]:
 
 
 def _number_text(numbers: list[Any], name: str) -> Callable[[Any], str]:
-    """Return a function that makes text of a number; those of a column have the same number of decimals."""
+    """Return a function that formats a number; those of a column have the same number of decimals."""
     float_format = pd.get_option("display.float_format")
     finite = [Decimal(str(value)) for value in numbers if abs(value) < float("inf")]
     places = max([-min(int(value.normalize().as_tuple().exponent), 0) for value in finite], default=0)
@@ -160,7 +160,7 @@ def _is_number(value: Any) -> bool:
 
 
 def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
-    """Return one row for each call, of which the index counts from `first`; `Session.calls` describes the columns."""
+    """Return one row for each call, with an index that counts from `first`; `Session.calls` describes the columns."""
     sent = sorted(calls, key=lambda call: call.sent_at)
     columns = {
         "when": _series(_INSTANT, (call.sent_at for call in sent)),
@@ -178,7 +178,7 @@ def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
 
 
 def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
-    """Return one row for each token that authorized a call, with what remains of it now; `Session.tokens` says more."""
+    """Return one row for each token that authorized a call, with its remaining lifetime; see `Session.tokens`."""
     uses = Counter(call.authorized_by for call in calls if call.authorized_by and call.authorized_by.token is not None)
     tokens = sorted(uses, key=lambda token: (token.token, str(token.environment), token.profile, str(token.issued_at)))
     issued = _series(_INSTANT, (token.issued_at for token in tokens))
@@ -187,7 +187,7 @@ def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
         {
             "profile": _series("str", (token.profile for token in tokens)),
             "environment": _series("str", (str(token.environment) for token in tokens)),
-            "issued": issued.dt.floor("s"),  # unlike rounding, that keeps the order and the lifetimes
+            "issued": issued.dt.floor("s"),  # unlike rounding, this keeps the order and the lifetimes
             "expires": expires.dt.floor("s"),
             "lifetime": (expires - issued).dt.total_seconds(),
             "remaining": np.ceil((expires - now).dt.total_seconds().clip(lower=0)),
@@ -199,7 +199,7 @@ def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
 
 
 def _series(dtype: str, values: Iterable[Any]) -> pd.Series[Any]:
-    # Methods, paths and names may come from a recording, and a table is printed as it is.
+    # Methods, paths and names may come from a recording, and tables are printed without escaping.
     texts = (printable(value) if isinstance(value, str) else value for value in values)
     return pd.Series(list(texts), dtype=dtype)
 

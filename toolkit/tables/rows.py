@@ -2,11 +2,11 @@
 
 Without `records=`, these rules decide:
 
-1. A list is rows. A collection is the rows of its records: a list of objects, an object whose keys are data (bars by
-   symbol), or an object of arrays of one length of which one holds times (a portfolio's history).
-2. An object is looked through if it has one member, apart from those about paging, the outcome of the request and
-   inclusion (`next_page_token`, `status`, `links`, `meta`, `included`). If that is a collection, its records are the
-   rows; if it is empty, there are none.
+1. Each item of a list, and each record of a collection, is a row. A collection is a list of objects, an object whose
+   keys are data (bars by symbol), or arrays of one length, one of which has times (a portfolio's history).
+2. If an object has one member, apart from those about paging, the outcome of the request and inclusion
+   (`next_page_token`, `status`, `links`, `meta`, `included`). that member is used. If it is a collection, its records
+   are the rows; if it is empty, there are none.
 3. Any other object is one row, and a hint names its lists.
 """
 
@@ -23,7 +23,7 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.text import excerpt
 from toolkit.tables.columns import is_key, words
 
-# The column of the keys that records stand under, where nobody named it.
+# The column for the keys of records, if the caller does not name it.
 _KEY_COLUMN: Final = "key"
 _SHOWN: Final = 5  # paths in a hint or error
 
@@ -34,34 +34,34 @@ _REQUEST_WORDS: Final = frozenset(
     "trace scroll took timed status size index context included includes pagelen incomplete "
     "done quota scanned continue batchcomplete made".split()
 )
-# Words that are about the request only beside one of those: `next_page_token`, `request_id`, `totalResults`.
+# Words that are about the request only together with one of those: `next_page_token`, `request_id`, `totalResults`.
 _BESIDE_REQUEST_WORDS: Final = frozenset(
     "id number token key has is per of out start end info header code response data items results records elements "
     "remaining max api evaluated odata up url uri href".split()
 )
-# Collections with these words are beside the records; others may be the records, whatever their name is.
+# Collections with these words are not the records; any other may be, whatever its name is.
 _ASIDE_WORDS: Final = frozenset("link links meta metadata included includes error errors warning warnings".split())
 _OUTCOMES: Final = ("ok", "success", "succeeded", "200", "0", "1", "true")  # a status of the request, not of a record
-# Names about the answer, if they are whole.
+# Whole names that are about the response.
 _NEUTRAL_NAMES: Final = frozenset("version apiVersion api_version etag url uri href".split())
-# Ends of `type`, `object` or `kind` that say that the answer is a list: `list`, `PodList`, but not `playlist`.
+# Ends of `type`, `object` or `kind` that say that the response is a list: `list`, `PodList`, but not `playlist`.
 _LIST_TYPE: Final = re.compile(r"(?:^|[^A-Za-z]|(?<=[a-z])(?=[A-Z]))(?i:list|collection|page|bundle|searchset)$")
 _TIME_WORDS: Final = frozenset("time times timestamp timestamps date dates datetime t day days".split())
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?", re.ASCII)
-# A symbol, a currency, a date, a number, an identifier: keys that are data, as no member is called.
+# A symbol, a currency, a date, a number, an identifier: keys that are data, not names of members.
 _DATA_KEY: Final = re.compile(r"[A-Z0-9^][A-Z0-9 ./:^=@+_-]*|\d.*|[0-9a-f]{8}-[0-9a-f]{4}-.*")
 
 # The keys from a record down to a value; empty for a record that is itself a value.
 KeyPath: TypeAlias = tuple[str, ...]
-# The values that identify the records around a row, by (path of their list, key).
+# The values that identify the records that contain a row, by (path of their list, key).
 Identity: TypeAlias = dict[tuple[KeyPath, str], Any]
-# Records that share the records around them.
+# Records in the same containing records.
 _Part: TypeAlias = tuple[Sequence[Any], Identity]
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The records that become the rows of a table, and in words the lists that do not."""
+    """The records that become the rows of a table, and a hint about the lists that do not."""
 
     parts: list[_Part]
     hint: str = ""
@@ -74,11 +74,11 @@ class Rows:
 def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> Rows:
     """Return the rows of a JSON value: by the rules above, or those at a dotted path, which may begin at the records.
 
-    If the path leads through a list, the lists of all its members are joined, and each row carries the keys that
-    identify the record around it. `key` names the column of the keys that records, or lists of them, stand under.
+    If the path leads through a list, the lists of all its members are joined, and each row has the keys that identify
+    the record around it. `key` names the column for the keys of an object of records, or of lists of them.
 
     Raises:
-        TabulationError: if the path leads to no list or object, or no object has keys for `key`.
+        TabulationError: if the path does not lead to a list or object, or no object has keys for `key`.
     """
     if path is not None:
         return Rows(_parts_at(value, path, key))
@@ -154,7 +154,7 @@ def _are_arrays(value: Any) -> bool:
 
 
 def _are_parallel(value: Any) -> bool:
-    """Check whether an object holds at least two arrays of plain values, all of the same length, and one of times."""
+    """Check whether an object has at least two arrays of plain values, all of the same length, one of them times."""
     members = value.items() if isinstance(value, dict) else ()
     arrays = {name: member for name, member in members if isinstance(member, (list, tuple))}
     if len(arrays) < 2 or not _are_arrays([*arrays.values()]):
@@ -164,14 +164,14 @@ def _are_parallel(value: Any) -> bool:
 
 
 def _rows_of_arrays(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a record for each place in the arrays, after the values beside them."""
+    """Return a record for each index of the arrays, which begins with the other values of the object."""
     arrays = {name: member for name, member in value.items() if isinstance(member, (list, tuple))}
     beside = {name: value[name] for name in value if name not in arrays and not _is_about_request(name, value[name])}
     return [beside | dict(zip(arrays, row, strict=True)) for row in zip(*arrays.values(), strict=True)]
 
 
 def _keyed_members(value: Any) -> dict[str, Any]:
-    """Return the records, or lists of records, under keys that are data; {} if the object is not one of those."""
+    """Return the records, or lists of records, under keys that are data; {} if the keys are not data."""
     members = {
         name: member
         for name, member in (value.items() if isinstance(value, dict) else ())
@@ -224,7 +224,7 @@ def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
 
 
 def _below(value: Any, path: str, around: KeyPath, identity: Identity, key: str | None) -> Iterator[_Part]:
-    """Yield the parts at a path below a value that the keys `around` lead to."""
+    """Yield the parts of a value at a path; `around` are the keys that led to the value."""
     if isinstance(value, (list, tuple)):
         for member in value:
             yield from _below(member, path, around, identity, key)
@@ -259,15 +259,15 @@ def _step(value: Any, path: str) -> tuple[str, str]:
 
 
 def _hint(value: Any) -> str:
-    """Say which lists stay JSON text in the row of an object, or in the rows of a list, of which the first counts."""
+    """Say which lists stay JSON text in the row of an object, or in the rows of a list (by its first row)."""
     if not isinstance(value, (list, tuple)) or not value:
         paths = list(lists_in(value))
-        return f"The row holds lists: {_names(paths)} ({_call(paths)} makes rows of them)" if paths else ""
+        return f"The row contains lists: {_names(paths)} ({_call(paths)} makes rows from them)" if paths else ""
     at = next((number for number, member in enumerate(value) if _are_objects(member)), None)
     if at is not None:
-        return f"Member [{at}] of the list holds records: tk.tabulate(response.json()[{at}])"
+        return f"Member [{at}] of the list contains records: tk.tabulate(response.json()[{at}])"
     place = place_of(value[0]) if isinstance(value[0], dict) else None
-    return f"Each row holds a list: {_names([place])} ({_call([place])} makes rows of it)" if place else ""
+    return f"Each row contains a list: {_names([place])} ({_call([place])} makes rows from it)" if place else ""
 
 
 def _names(paths: Sequence[KeyPath]) -> str:

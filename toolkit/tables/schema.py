@@ -1,8 +1,8 @@
-"""Types that the user asks for: schemas of tables, and the columns that `schema=` and `dtypes=` give a table.
+"""Types that the user asks for: schemas of tables, and columns with the types of `schema=` and `dtypes=`.
 
-`schema` is the schema of one table, or the least schema that several tables fit. `widened` is the least schema that the
-rows of two schemas fit; types meet as Arrow promotes them (integers, decimals and floats, units of times), and as text
-where Arrow has no common type, or one that loses digits.
+`schema` is the schema of one table, or the narrowest schema that several tables fit. `widened` is the narrowest schema
+that the rows of two schemas fit; types are promoted as Arrow does (integers, decimals and floats, units of times), or
+become text where Arrow has no common type, or one that loses digits.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ def schema(table: Any) -> Any:
             table = tk.tabulate(page, schema=schema)
             table.to_parquet(f"orders/{number:05}.parquet", schema=schema, index=False)
 
-    The files then have the same schema to the byte, and pandas, Polars, DuckDB and Dask read the folder as one dataset.
-    Without `index=False` pandas writes the number of rows into the schema. For Dask, the table of an empty page says
-    what each partition will be:
+    The files then have identical schemas, and pandas, Polars, DuckDB and Dask read the folder as one dataset. Without
+    `index=False` pandas writes the number of rows into the schema. For Dask, the table of an empty page says what each
+    partition looks like:
 
         dd.from_map(lambda page: tk.tabulate(page, schema=schema), pages, meta=tk.tabulate([], schema=schema))
 
     Text is `string`, Int64 is `int64`, boolean is `bool`, float64 is `double`, instants are `timestamp[us, tz=UTC]`,
-    dates and local times `timestamp[us]`, and decimals `decimal128`. A column without any value is `null`: no value
-    fits it. Make the schema of several tables, or give it a type:
+    dates and local times `timestamp[us]`, and decimals `decimal128`. A column without any value is `null`, which no
+    value fits. Make the schema from several tables, or set the type:
 
         position = schema.get_field_index("closed_on")
         schema = schema.set(position, pa.field("closed_on", pa.timestamp("us")))
 
     Columns of mixed types are `string`, every type of text is `string`, a category is the type of its categories, and
-    nested values are JSON text, thus `string`, as is what Arrow has no type for. The index is not part of the schema.
+    nested values and those that Arrow has no type for are JSON text (`string`). The index is not part of the schema.
 
     Args:
         table: a DataFrame, an Arrow table or schema, another table that Arrow reads, or a list of them. Several tables
-            give the least schema that all their rows fit: integers and fractions give `double`, anything else beside
-            text gives `string`. Empty texts of DataFrames fit every type, as a missing value, like dates that are empty
-            on one page.
+            give the narrowest schema that all their rows fit: integers and fractions give `double`, text and anything
+            else give `string`. Empty texts of DataFrames fit every type, as missing values, such as dates that are
+            empty on one page.
 
     Raises:
         TabulationError: if this is not a table, has two columns of one name, or if a name is not text.
@@ -74,7 +74,7 @@ def schema(table: Any) -> Any:
 
 
 def _schema_of(table: Any, blank: Any = _TEXT) -> Any:
-    """Return the schema of one table; `blank` is the type of a column of a DataFrame with text without a character."""
+    """Return the schema of one table; `blank` is the type for a column of a DataFrame that has only empty text."""
     if isinstance(table, pd.DataFrame):
         _check_names(list(table.columns))
         return pa.schema([(name, _type_of(table[name], blank)) for name in table.columns])
@@ -97,7 +97,7 @@ def _type_of(series: pd.Series[Any], blank: Any) -> Any:
 
 
 def widened(left: Any, right: Any) -> Any:
-    """Return the least schema that the rows of both schemas fit: columns of the left one, then others of the right."""
+    """Return the narrowest schema that the rows of both schemas fit: the left columns, then the others of the right."""
     _check_names(left.names)
     _check_names(right.names)
     fields = []
@@ -119,7 +119,7 @@ class Wanted:
             raise TabulationError(what, "Leave one of them out.", about="dtypes")
 
     def columns(self, found: Iterable[Column], count: int, numbers: Numbers, losses: Losses) -> dict[str, Any]:
-        """Return the columns of a table of `count` rows, with a schema those of the schema, and note losses."""
+        """Return the columns of a table of `count` rows, or those of the schema if there is one, and note losses."""
         if self._schema is None:
             return {
                 column.name: _as_dtype(column, self._dtypes[column.name], numbers, losses)
@@ -170,7 +170,7 @@ def _misfit(column: Column, row: int, expected: Any, about: str) -> TabulationEr
     value = "the value" if column.values()[row].is_valid else "a missing value"
     return TabulationError(
         f"Column {excerpt(column.name, SHOWN)!r}, row {row}: {value} does not fit {expected}.",
-        "Rows count from 0. The column needs another type, such as one of text; tk.schema([table, another]) is a "
+        "Rows are counted from 0. The column needs another type, such as text; tk.schema([table, another]) is a "
         "schema that both fit.",
         about=about,
     )
@@ -187,20 +187,20 @@ def _dtype(name: str, dtype: Any) -> Any:
 
 
 def _kind_of(dtype: Any) -> Any | None:
-    """Return the Arrow type of a dtype, or None if it is not about values of one type, such as a category."""
+    """Return the Arrow type of a dtype, or None if its values do not have one type, as with a category."""
     kind = pa.array(pd.Series([], dtype=dtype)).type
     return None if pa.types.is_dictionary(kind) or pa.types.is_null(kind) else _plain(kind)
 
 
 def _plain(kind: Any) -> Any:
-    """Return the type of the values of a dictionary, and `string` for other types of text."""
+    """Return the value type of a dictionary, `string` for any type of text, and other types as they are."""
     if pa.types.is_dictionary(kind):
         return _plain(kind.value_type)
     return _TEXT if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
 def _wider(left: Any, right: Any) -> Any:
-    """Return the least type that the values of both types fit."""
+    """Return the narrowest type that the values of both types fit."""
     kinds = (left, right)
     if not (any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_decimal, kinds))):  # loses digits
         with suppress(pa.ArrowTypeError):
@@ -212,5 +212,5 @@ def _wider(left: Any, right: Any) -> Any:
 def _check_names(names: Sequence[Any]) -> None:
     for name in names:
         if not isinstance(name, str) or names.count(name) > 1:
-            problem = "is that of two columns" if isinstance(name, str) else "is not text"
+            problem = "is used for two columns" if isinstance(name, str) else "is not text"
             raise TabulationError(f"The name {excerpt(str(name), SHOWN)!r} {problem}.", "Rename it.", about="schema")

@@ -25,7 +25,7 @@ def tabulate(
     key: str | None = None,
     schema: Any = None,
 ) -> pd.DataFrame:
-    """Return a table of the records in an answer, or in all pages of a list: a row for each, numbered from 0.
+    """Return a table of the records in a response, or in all pages of a list: one row each, numbered from 0.
 
         quotes = tabulate(response, records="quotes", key="symbol")
         positions = tabulate(response, records="positions")
@@ -38,9 +38,9 @@ def tabulate(
           (`next_page_token`, `total`, `links`, `meta`, `included`), gives the rows of the collection:
           `{"accounts": [...], "next_page_token": null}`. A collection is a list of objects, or an object whose keys
           are data, `{"ALFA": [...], "BRVO": [...]}`, which become the column `key`. If it is empty, there are no rows.
-        - Arrays of one length of which one holds times are columns, `{"timestamp": [...], "equity": [...]}`, after the
-          values beside them.
-        - An object with a single member that is an object is looked through: `{"data": {"user": {"repos": [...]}}}`.
+        - Arrays of one length, one of which has times, become columns, as in `{"timestamp": [...], "equity": [...]}`,
+          after columns for the other values of the object.
+        - If an object's only member is an object, that object is used: `{"data": {"user": {"repos": [...]}}}`.
         - Any other object is one row with all its members. Its lists are JSON text, and a warning names them.
         - `records` names a list by its dotted path, or an object of records or of lists, or of arrays of one length. A
           list inside records, such as the `positions` of many accounts, gives a row for each member of each list; its
@@ -49,11 +49,11 @@ def tabulate(
 
     Columns
         They are in order of first appearance, with those of a nested object together, and named by their dotted paths.
-        Of equal names the second gets ` (2)`, the third ` (3)` and so on. A list inside a record becomes JSON text. A
-        record that is not an object is in the column `value`.
+        If names are equal, the second gets ` (2)`, the third ` (3)` and so on. A list inside a record becomes JSON
+        text. A record that is not an object is in the column `value`.
 
     Types
-        Null and absent are both missing values.
+        Null and absent values are both missing values.
 
         - JSON numbers without a fraction are Int64. Numbers with a fraction, or beyond int64, depend on `numbers`:
           "float" gives float64, which is exact for cents below 1e13, and warns if a number has more than 15 significant
@@ -63,36 +63,35 @@ def tabulate(
           It stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
           phone, version, prefix, hash, name, type or last4.
         - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
-          (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Empty text
-          beside numbers and times is missing.
+          (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Empty text in a column of
+          numbers or times is missing.
         - Booleans are boolean, other text is str. Columns without any value, and of mixed types, are object.
 
-        These types are inferred from one answer, so another page of the same list may give others. With `schema` the
+        These types are inferred from one response, so another page of the same list may get others. With `schema`, the
         table has exactly the columns of the schema, in its order and with its types, and missing values where the
-        answer has none. Fields that the schema lacks are left out with a warning. `tk.schema` makes the schema of a
-        table and shows how to write pages as one dataset.
+        response has none. Fields that are not in the schema are left out, with a warning. `tk.schema` makes the schema
+        of a table, and its help shows how to write pages as one dataset.
 
     Args:
         data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
-            `tk.pages(...)`, a list of responses, or any iterator over responses. Their rows are joined while they
-            arrive, and have the types of all together. If the last one names a page that is not among them, a warning
-            says so.
+            `tk.pages(...)`, a list of responses, or any iterator over responses. The rows of pages are joined as they
+            arrive, and types are inferred from all of them. A warning says if the last one names a further page.
         numbers: "float", "decimal" or "text".
-        dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Values
-            fit as they fit a schema. Names that are not columns are ignored.
-        records: dotted path of the list or object that holds the records, which may begin with a table's column of JSON
-            text. `tabulate([value])` makes one row of any object.
-        key: name of the column for the keys that records stand under. Name it, too, if an object holds records under
-            keys that do not look like data.
+        dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. The rules
+            for what fits are those of `schema`. Names that are not columns are ignored.
+        records: dotted path of the list or object that has the records; for a table, it begins with a column of JSON
+            text. `tabulate([value])` makes one row from any object.
+        key: name of the column for the keys of an object of records. Pass it also if an object has records under keys
+            that do not look like data.
         schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
             the rules above and over `numbers`. Anything fits text. Text fits numbers, dates and times if it would
-            become one by the rules above (so "007" is not a number); empty text is missing except in columns of text.
-            A number fits a type that holds all its digits, or becomes the nearest float.
+            become one by the rules above (so "007" is not a number); empty text becomes missing, except in columns of
+            text. A number fits a type that can keep all its digits, or becomes the nearest float.
 
     Raises:
         ServiceError: if a response has an error status.
-        TabulationError: if the data is not JSON (such as NaN), if there is no list at `records`, if a value does not
-            fit its column, or if a column is in both `dtypes` and `schema`.
+        TabulationError: if the data is not JSON (NaN, for example), if there is no list at `records`, if a value does
+            not fit its column, or if a column is in both `dtypes` and `schema`.
         ConfigurationError: if `numbers` is anything else, or if `records` or `key` is not text.
     """
     if data is None:
@@ -107,7 +106,7 @@ def tabulate(
 
 
 def rows_of(response: Any) -> list[Any]:
-    """Return the records of an answer, or those of its only list; an empty list if there are none."""
+    """Return the records of a response, or those of its only list; an empty list if there are none."""
     try:
         value = value_of(response)
         rows = choose_rows(value)
@@ -120,7 +119,7 @@ def rows_of(response: Any) -> list[Any]:
 
 
 def _with_warning(answers: Iterable[Any]) -> Iterator[Any]:
-    """Yield the answers; then warn if the last one names a page that is not among them."""
+    """Yield the responses; then warn if the last one names a further page."""
     last, urls = None, set()
     for answer in answers:
         if is_response(answer) and hasattr(answer, "headers"):
@@ -152,7 +151,7 @@ def _records_in(table: pd.DataFrame, path: str, *, numbers_as_text: bool) -> lis
     column = path if path in table.columns else path.partition(".")[0]
     if column not in table.columns:
         what = f"The table has no column at {excerpt(path)!r}."
-        raise TabulationError(what, "records= opens a column of JSON text; or pass the response.", about="records")
+        raise TabulationError(what, "In a table, records= opens JSON text. Or pass the response.", about="records")
     keys = [name for name in table.columns if isinstance(name, str) and name != column and is_key(name)]
     chosen = table[[*keys, column]].astype(object)
     records = chosen.where(chosen.notna(), None).to_dict("records")

@@ -4,9 +4,9 @@
   wait for another caller. The calls themselves are generators that are written once: `cassettes.through` and
   `session.sending`.
 - `network` sends requests: connections, direct or through a proxy, chosen for each host, and the queue in front of
-  them. `certificates` says whose TLS certificates are trusted.
+  them. `certificates` decides which TLS certificates are trusted.
 - `retry` says whether and when a failed request is sent again, `pacing` when a call may be sent at a limited rate.
-- `next_page` tells from an answer where the page after it is.
+- `next_page` finds the next page of a list in a response.
 - `errors` puts errors of httpx and the error statuses of services into words.
-- `httpx2` converts the requests, answers and errors of clients and transports of httpx2, which are httpx's inside.
+- `httpx2` converts the requests, responses and errors of httpx2's clients and transports to those of httpx and back.
 """

@@ -1,10 +1,10 @@
-"""TLS certificates: whose a session trusts, and what to do about one that is refused.
+"""TLS certificates: which ones a session trusts, and what to do about one that is refused.
 
 `verify="system"` trusts what the machine trusts: the stores of Windows and macOS, through truststore, and elsewhere
 OpenSSL's default places, which SSL_CERT_FILE and SSL_CERT_DIR change.
 
-A context of truststore makes one connection at a time, so each host gets one of its own. That is cheap where the system
-keeps the certificates; elsewhere it would read a file with all of them for each host.
+A truststore context makes one connection at a time, so each host gets its own. That is cheap where the system stores
+the certificates; elsewhere, each host would read a file with all of them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Refusal(NamedTuple):
 
 
 def as_verify(verify: Any) -> Verify:
-    """Return `verify` as it is, if it is of a type that a session takes. Files are read only when they are needed.
+    """Return `verify` unchanged if it is of a type that a session accepts. Files are read only when they are needed.
 
     Raises:
         ConfigurationError: if it is something else.
@@ -120,7 +120,7 @@ def _how_to_trust(verify: Verify | None) -> str:
         return f"The certificates of this machine do not have its authority: have it installed there, or pass {file}."
     given = f"Its authority is not in {excerpt(str(verify))}. " if isinstance(verify, str | Path) else ""
     return (
-        f"{given}Check the address. Where a proxy inspects TLS, or the service has an authority of its own, pass "
+        f"{given}Check the address. Where a proxy inspects TLS, or the service has its own authority, pass "
         f'verify="system" to trust what this machine trusts, or {file}. '
         "For commands and all sessions, set the variable TOOLKIT_VERIFY to system or to that path."
     )

@@ -22,7 +22,7 @@ _REASONS: Final = {
     "RemoteProtocolError": "the connection was dropped",
     "ReadError": "the connection was dropped",
 }
-# Why a connection failed, as the end of a sentence. Recordings note it, and cannot make an error say anything else.
+# Why a connection failed, as the end of a sentence. Recordings store one of these, and no other text is shown.
 NAME_UNKNOWN: Final = "its host name is not known"
 NO_LISTENER: Final = "nothing listens there"
 NO_TLS: Final = "what answers there does not speak TLS"
@@ -31,8 +31,8 @@ NO_PROXY: Final = "nothing listens at its proxy"
 _PROXY: Final = "Check the address of the proxy: it is in proxy=, or in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY."
 NO_CONNECTION: Final = {
     NAME_UNKNOWN: "Check the name in the address, and the network; or replay a cassette, which needs no network.",
-    NO_LISTENER: "Check the address and its port; if the service runs on this machine, it may have ended.",
-    NO_TLS: "Check the address and its port: https:// may be wrong there, or the port may be another.",
+    NO_LISTENER: "Check the address and its port; if the service runs on this machine, it may have stopped.",
+    NO_TLS: "Check the address and its port: https:// may be wrong there, or the port may be wrong.",
     PROXY_UNKNOWN: _PROXY,
     NO_PROXY: _PROXY,
 }
@@ -48,7 +48,7 @@ _ADVICE_FOR_STATUS: Final = {
     4: "Change the request; `response.text` may say more.",
     5: "The service has a problem: try again later.",
 }
-# OpenSSL's words for bytes that are not TLS, such as an answer in plain HTTP.
+# OpenSSL's messages for bytes that are not TLS, such as a response in plain HTTP.
 _NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
 
 
@@ -65,13 +65,13 @@ class ReplayedReason(str):
 
 
 class ProxyNote(str):
-    """A note on an error of httpx: through which proxy the connection was to go."""
+    """A note on an error of httpx: the proxy of the connection."""
 
     __slots__ = ()
 
 
 def origin(url: httpx.URL) -> str:
-    """Return scheme, host and port of a URL; its path and query may hold a secret."""
+    """Return scheme, host and port of a URL; its path and query may contain a secret."""
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
@@ -89,7 +89,7 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
 
 
 def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
-    """Return the error for a call of the toolkit that got no response, or one that cannot be decoded."""
+    """Return the error for a call of the toolkit that got no response, or a response that cannot be decoded."""
     if isinstance(error, httpx.TransportError):
         return unreachable(f"The service at {origin(url)}", error)
     return ServiceError(
@@ -99,7 +99,7 @@ def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: htt
 
 
 def status_error(response: Any) -> ServiceError:
-    """Return the error for an answer with an error status, or with a redirect."""
+    """Return the error for a response with an error status, or with a redirect."""
     status, source = response.status_code, source_of(response)
     advice = _ADVICE_FOR_STATUS.get(status) or _ADVICE_FOR_STATUS[min(status // 100, 5)]
     who = "The service"
@@ -121,7 +121,7 @@ def no_connection(error: BaseException) -> str:
     noted = note_of(error, ReplayedReason)
     if noted:
         return noted
-    has_proxy = bool(note_of(error, ProxyNote))  # which is then what cannot be reached
+    has_proxy = bool(note_of(error, ProxyNote))  # then the proxy is what cannot be reached
     if any(isinstance(cause, socket.gaierror) for cause in causes(error)):
         return PROXY_UNKNOWN if has_proxy else NAME_UNKNOWN
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes(error)):

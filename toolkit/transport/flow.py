@@ -1,8 +1,8 @@
-"""The logic of a call as a generator, driven by synchronous and asynchronous callers alike.
+"""The logic of a call as a generator, driven by synchronous or asynchronous callers.
 
 A flow is a generator that yields effects and is sent their outcomes, like `auth_flow` of httpx. The flow decides; the
-drivers `run` and `run_async` do the I/O and differ only in `await`. Besides the effects below, an `httpx.Request` is
-one: it is sent through the transport, and the outcome is the `httpx.Response` with its body unread.
+drivers `run` and `run_async` do the I/O and differ only in `await`. An `httpx.Request` is an effect too: it is sent
+through the transport, and the outcome is the `httpx.Response` with its body unread.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ class Read(NamedTuple):
 
 
 class ReadAndClose(NamedTuple):
-    """Close a response after reading its undecoded body; the outcome is the body, up to about so many bytes.
+    """Close a response after reading its undecoded body; the outcome is the body, up to about `most` bytes.
 
-    To drop an answer, read a short body as well: that keeps the connection open.
+    To discard a response, read a short body anyway: that keeps the connection open.
     """
 
     response: httpx.Response
-    most: int = 1 << 16  # a connection is cheaper than reading more than that for nothing
+    most: int = 1 << 16  # a new connection is cheaper than reading more than that for nothing
 
 
 class Apart(NamedTuple):
-    """Call a function that computes for long, on another thread if an event loop waits; the outcome is its value."""
+    """Call a function that takes long, on another thread if an event loop waits; the outcome is its value."""
 
     function: Callable[[], Any]
 
 
 class Pause(NamedTuple):
-    """Let time pass on a clock: by its own method `sleep` if it has one."""
+    """Wait for a time on a clock, with its method `sleep` if it has one."""
 
     seconds: float
     clock: Clock
 
 
 class Wait(NamedTuple):
-    """Wait for what another caller does, for so many seconds at most; the outcome tells whether the future is done."""
+    """Wait for a future, for a number of seconds at most; the outcome is True if it is done."""
 
     future: Future[Any]
     seconds: float | None = None
 
 
 class WhichLoop(NamedTuple):
-    """Ask which event loop drives this flow; the outcome is None if no loop does."""
+    """Ask which event loop drives this flow; the outcome is None if there is none."""
 
 
 class Shielded:
@@ -117,14 +117,14 @@ def without_frames(error: BaseException) -> None:
     """Remove the tracebacks and requests of an error that a transport raised, and of all errors linked to it.
 
     Types, messages, notes and the chain stay. An error that the caller was already handling keeps its traceback. Below
-    authorization a request holds credentials; an httpx client sets its own in its place. Call this where the error is
-    caught.
+    authorization, a request contains credentials; an httpx client sets its own request instead. Call this where the
+    error is caught.
     """
     above = {frame for frame, _ in walk_stack(error.__traceback__.tb_frame.f_back)} if error.__traceback__ else set()
     for linked in causes(error, above):
         linked.with_traceback(None)  # assigning __traceback__ fails for frozen dataclasses
         for holder in (linked, vars(linked).get("response")):
-            # The property `request` raises while it is unset.
+            # The property `request` raises an error if it is not set.
             if getattr(holder, "_request", None) is not None:
                 holder._request = None  # type: ignore[union-attr] # noqa: SLF001
 
@@ -166,7 +166,8 @@ async def _outcome_async(effect: Effect, transport: httpx.AsyncBaseTransport) ->
             effect.is_under_way = True
             _under_way.add(task)  # the loop only has a weak reference to it
             task.add_done_callback(_on_end)
-            return await asyncio.shield(task)
+            await asyncio.wait([task])  # shield would log an error of the task if the caller is cancelled
+            return task.result()
         case Apart(function):
             return await call_apart(function)
         case Pause(seconds, clock) if hasattr(clock, "sleep"):
@@ -190,8 +191,8 @@ async def call_apart(function: Callable[[], T]) -> T:
 def chunks_of(stream: Any) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
     """Return the chunks of an asynchronous body for an `async with`, which closes them at its end.
 
-    A generator that is left before its end is closed later, when the event loop collects it. Until then it may hold a
-    connection, and under trio it cannot wait for anything any more.
+    A generator that is abandoned before its end is closed later, when the event loop collects it. Until then it may
+    hold a connection, and under trio it can no longer wait for anything.
     """
     chunks = aiter(stream)
     return aclosing(chunks) if isinstance(chunks, AsyncGenerator) else nullcontext(chunks)
@@ -204,7 +205,7 @@ def _on_end(task: Task[Any]) -> None:
 
 
 def _beginning(response: httpx.Response, most: int) -> bytes:
-    """Read an undecoded body until it ends or exceeds so many bytes; close the response."""
+    """Read an undecoded body until it ends or exceeds the limit; close the response."""
     stream: Any = () if response.is_stream_consumed else response.stream
     body = bytearray()
     try:

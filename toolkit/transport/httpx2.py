@@ -1,13 +1,13 @@
-"""Clients and transports of httpx2, which large SDKs bring: converted here, and nowhere else.
+"""Clients and transports of httpx2, which large SDKs use, are converted here and nowhere else.
 
-Everything inside the toolkit is httpx's. What comes from outside passes one of these:
+The toolkit uses only httpx inside. Objects from outside are converted by one of these:
 
-- `answer` and `answer_async`: a client of httpx2 calls a transport of ours.
-- `as_httpx_transport`: a transport of httpx2 stands below ours.
+- `answer` and `answer_async`: an httpx2 client calls one of our transports.
+- `as_httpx_transport`: a transport of httpx2 is below ours.
 - `as_httpx_error` and `classes`: code that sends requests with a client of either library.
 
-Bodies stay streams: each part is passed on as it comes. An error of a transport of httpx2 reaches a client of httpx2 as
-the very object that was raised; a client of httpx gets the error of the same name, with the original as its cause.
+Bodies stay streams: each part is passed on as it comes. An error of an httpx2 transport reaches an httpx2 client as the
+same object that was raised; an httpx client gets the error of the same name, with the original as its cause.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def classes(*names: str) -> tuple[type[Any], ...]:
 
 
 def answer(request: Any, handle: Callable[[httpx.Request], httpx.Response]) -> Any:
-    """Answer a request of a client of httpx2 with a function that answers requests of httpx."""
+    """Answer an httpx2 client's request with a function that answers httpx requests."""
     request.read()  # so that the client can send it again after a redirect
     with _errors_of(_httpx2(), request):
         return converted(_httpx2(), handle(converted(httpx, request)), request)
 
 
 async def answer_async(request: Any, handle: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> Any:
-    """Answer a request of an asynchronous client of httpx2; otherwise as `answer`."""
+    """Answer a request of an asynchronous httpx2 client; otherwise as `answer`."""
     await request.aread()
     with _errors_of(_httpx2(), request):
         return converted(_httpx2(), await handle(converted(httpx, request)), request)
@@ -51,7 +51,7 @@ def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
 
     Args:
         transport: the transport.
-        is_async: the calls that it has to take, True for asynchronous ones; None if a client decides that later.
+        is_async: True if it has to take asynchronous calls, False for synchronous ones; None if a client decides later.
 
     Raises:
         ConfigurationError: if it is not a transport, or not one for such calls.
@@ -61,7 +61,7 @@ def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
         kind, session = ("an asynchronous", "Session") if is_async else ("a synchronous", "AsyncSession")
         raise wrong_type("transport", f"{kind} transport", transport, f"tk.{session} takes this one.")
     if not any(takes.values()):
-        raise wrong_type("transport", "a transport of httpx or httpx2", transport, "Leave it out for the network.")
+        raise wrong_type("transport", "a transport of httpx or httpx2", transport, "Leave it out to use the network.")
     is_httpx2 = isinstance(transport, classes("BaseTransport", "AsyncBaseTransport")) and not isinstance(
         transport, httpx.BaseTransport | httpx.AsyncBaseTransport
     )
@@ -69,9 +69,9 @@ def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
 
 
 class UpperTransport:
-    """A transport over another one of either library, which a client enters and closes with it.
+    """A transport over another one of either library, which is entered and closed with it.
 
-    It is neither library's class: SDKs that bring a client of httpx2 refuse transports of httpx.
+    It is a class of neither library: SDKs that use an httpx2 client refuse httpx transports.
 
     Args:
         below: the transport for synchronous calls.
@@ -79,7 +79,7 @@ class UpperTransport:
     """
 
     def __init__(self, below: Any, below_async: Any) -> None:
-        # One for the other kind of calls is neither entered nor closed.
+        # A transport for the other kind of calls is neither entered nor closed.
         self._held: Any = below if _has_methods(below, "__enter__") else httpx.BaseTransport()
         self._held_async: Any = below_async if _has_methods(below_async, "__aenter__") else httpx.AsyncBaseTransport()
 
@@ -113,7 +113,7 @@ class _Httpx2Transport(UpperTransport):
         self._library = _httpx2()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        with _errors_of(httpx):  # without the request, which may hold credentials
+        with _errors_of(httpx):  # without the request, which may contain credentials
             response = self._transport.handle_request(converted(self._library, request))
         return converted(httpx, response)  # type: ignore[no-any-return]
 
@@ -124,13 +124,13 @@ class _Httpx2Transport(UpperTransport):
 
 
 def as_httpx_error(error: Any) -> Any:
-    """Return the error of httpx with the name and message of an error of httpx2; one of httpx as it is."""
+    """Return the httpx error with the name and message of an httpx2 error; an httpx error is returned as it is."""
     name = _name_in(httpx, error)
     return error if name is None else _converted_error(httpx, name, error, None)
 
 
 def converted(library: Any, message: Any, request: Any = None) -> Any:
-    """Return a request or response as one of a library.
+    """Return a request or response converted to one of a library.
 
     Extensions are shared with the original, so that a note on either is a note on both. Errors while the body of a
     response is read name `request`.
@@ -144,12 +144,12 @@ def converted(library: Any, message: Any, request: Any = None) -> Any:
         result = library.Request(message.method, str(message.url), headers=headers, stream=stream)
     result.extensions = message.extensions
     if isinstance(stream, library.ByteStream) and getattr(message, "is_stream_consumed", True):
-        result.read()  # as the original is; a transport may look at the content of a request
+        result.read()  # like the original; a transport may look at the content of a request
     return result
 
 
 def _httpx2() -> Any | None:
-    """Return httpx2, or None as long as nothing has imported it."""
+    """Return httpx2, or None if nothing has imported it yet."""
     module = sys.modules.get("httpx2")
     return None if module is httpx else module  # they are one module after httpx2.alias_httpx()
 
@@ -168,7 +168,7 @@ def _body_of(library: Any, message: Any, request: Any) -> tuple[list[tuple[bytes
 
 
 class _Body:
-    """The body of a message of one library, as the other reads it; `request` is the one that it answers, for errors."""
+    """The body of a message of one library, as the other reads it; `request` is the one that errors name."""
 
     library: Any
 
@@ -202,7 +202,7 @@ def _stream_class(library: Any) -> Any:
 
 @contextmanager
 def _errors_of(library: Any, request: Any = None) -> Iterator[None]:
-    """Raise errors as those of the library that the caller knows; without a request, a client sets its own."""
+    """Raise errors as those of the caller's library; without a request, a client sets its own."""
     try:
         yield
     except CassetteError as error:

@@ -1,10 +1,10 @@
-"""The way of a request to the network: connections, directly or through a proxy, and the queue in front of them.
+"""How a request reaches the network: connections, direct or through a proxy, and the queue in front of them.
 
 httpx ignores proxy variables if it is given a transport, and its own `proxy=` would bypass ours. So proxied
 transports are made here, below authorization, from the same variables; requests to this machine never use a proxy.
 
-A pool of httpx looks at all calls that wait in it whenever one ends: 1,000 that wait cost 50 seconds (measured). So
-calls queue in `Places`, before they reach a pool.
+Whenever a call ends, an httpx pool looks at all calls that wait in it: 1,000 waiting calls cost 50 seconds (measured).
+So calls queue in `Places` before they reach a pool.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ssl
 import threading
 from collections import deque
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Final
 
 import httpx
@@ -27,11 +28,11 @@ from toolkit.transport.flow import Flow, Wait
 
 MOST_AT_ONCE: Final = 100  # calls of one session; httpx has the same limit for connections
 ProxyTypes = str | httpx.URL | httpx.Proxy
-# No limit on connections: it would only matter for one that httpx lost track of, and then it would block for ever.
-# As many idle ones as by default: a pool counts them all for each, which takes half of the time with a hundred.
+# No limit on connections: it would only matter if httpx lost track of one, and then block for ever. The default number
+# of idle ones: a pool counts all of them for each call, which takes half of the time with a hundred.
 _LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-# Extension of a request: a number. Those of one number share a pool, since a pool looks at each of its idle connections
-# for every request, which takes as long as the rest of a call when there are sixteen.
+# Extension of a request: a number. Requests with the same number share a pool. A pool looks at each of its idle
+# connections for every request; with sixteen, that takes as long as the rest of a call.
 LANE: Final = "toolkit.lane"
 
 
@@ -42,7 +43,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     Args:
         is_async: True to handle asynchronous requests.
-        verify: whose certificates are trusted: those of httpx (True), those of the machine ("system"), those in a file
+        verify: which certificates are trusted: those of httpx (True), those of the machine ("system"), those in a file
             or folder, or those of an SSLContext; False is accepted for this machine only.
         proxy: the proxy for all other machines; by default the proxy variables of the environment decide.
     """
@@ -78,7 +79,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             await self._transports.popitem()[1].aclose()
 
     def _explain(self, error: httpx.ConnectError, url: httpx.URL) -> None:
-        """Add notes to an error, for callers who see only this error: about the certificate and the proxy."""
+        """Add notes about the certificate and the proxy to an error, for callers who see only this error."""
         refused, proxy = refusal(error, self.verify), self._proxy_for(url)
         if refused is not None:
             error.add_note(Advice(refused.advice))
@@ -132,7 +133,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         except (AttributeError, TypeError, ValueError, httpx.InvalidURL):  # of another type, or malformed
             raise ConfigurationError(
                 "The proxy is not a URL that httpx can use.",
-                "Write it like http://proxy.example:3128.",
+                "Use a form such as http://proxy.example:3128.",
                 about="proxy",
             ) from None
         except ImportError:
@@ -152,9 +153,9 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 
 class Places:
-    """Places for calls that are under way at the same time, shared by threads and tasks: first come, first served.
+    """Places for calls that are in progress at the same time, shared by threads and tasks: first come, first served.
 
-    No lock is ever waited for, so a place may be given back anywhere, even by the garbage collector in the midst of
+    Nothing ever waits for a lock, so a place may be released anywhere, even by the garbage collector in the middle of
     another method of this class.
     """
 
@@ -164,7 +165,7 @@ class Places:
         self._handing_over = threading.Lock()  # never waited for
 
     def enter(self, seconds: float | None) -> Flow[bool]:
-        """Wait for a place, for so many seconds at most; None for no limit. The outcome is False if one was free.
+        """Wait for a place, for a number of seconds at most; None for no limit. The outcome is False if one was free.
 
         Raises:
             httpx.PoolTimeout: if no place became free in time.
@@ -181,9 +182,9 @@ class Places:
             has_place = yield Wait(turn, seconds)
         finally:
             if not has_place and not turn.cancel():
-                self.leave()  # it was handed over in this very moment, and goes to the next
+                self.leave()  # it was handed over at this moment, and goes to the next
         if not has_place:
-            raise httpx.PoolTimeout(f"{MOST_AT_ONCE} calls were under way, and none of them ended in time.")
+            raise httpx.PoolTimeout(f"{MOST_AT_ONCE} calls were under way, and none of them finished in time.")
         return True
 
     def leave(self) -> None:
@@ -192,7 +193,7 @@ class Places:
         self._hand_over()
 
     def _hand_over(self) -> None:
-        """Hand free places to those who wait. Whoever finds the lock taken goes away: its holder looks again."""
+        """Hand free places to waiting callers. If the lock is taken, just return: its holder looks again."""
         while self._free and self._waiting and self._handing_over.acquire(blocking=False):
             try:
                 if self._waiting and self._take():
@@ -205,17 +206,12 @@ class Places:
                 self._handing_over.release()
 
     def _take(self) -> bool:
-        try:
+        """Take a free place and return True, or return False if another thread was faster."""
+        with suppress(IndexError):
             self._free.pop()
-        except IndexError:
-            return False
-        return True
+            return True
+        return False
 
 
 def _as_proxy(proxy: ProxyTypes) -> httpx.Proxy:
     return proxy if isinstance(proxy, httpx.Proxy) else httpx.Proxy(proxy)
-
-
-def pool_timeout(request: httpx.Request) -> float | None:
-    """Return the seconds that a request may queue, by its timeouts; None for no limit."""
-    return request.extensions.get("timeout", {}).get("pool")  # type: ignore[no-any-return]

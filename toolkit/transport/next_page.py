@@ -1,16 +1,16 @@
-"""What an answer says about the page after it.
+"""What a response says about the next page.
 
-Only what an answer names is followed, in this order:
+Only what a response names is followed, in this order:
 
-1. the member that the caller names with `cursor=(member, parameter)`, and nothing else then;
+1. the member that the caller names with `cursor=(member, parameter)`, and in that case nothing else;
 2. `Link: rel="next"` (RFC 8288);
 3. a member `next`, `next_url`, `nextLink` and the like that is a URL;
 4. a member `nextPageToken` or `next_page_token`, which becomes the parameter `pageToken` or `page_token`.
 
-`has_more: false` and the like end 3 and 4. A cursor of another name, and `has_more: true`, are reported and not
-followed. Members are looked for in the answer, in objects that are named for paging (`links`, `meta`), and in objects
-around the records (`data`, and any that is the only member). Numbers of pages and of records say nothing: a record may
-have members of these names.
+`has_more: false` and the like override 3 and 4. A cursor with another name, and `has_more: true`, are reported but not
+followed. Members are looked for in the response, in objects whose names are about paging (`links`, `meta`), and in
+objects around the records (`data`, and any that is the only member). Numbers of pages and of records are ignored: a
+record may have members of these names.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MORE: Final = frozenset("hasmore hasnext hasnextpage istruncated more".split())
 
 _SHOWN: Final = 60  # characters of a name
 _SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for name in ADDRESS_NAMES)
-IS_FOLLOWED: Final = "toolkit.is_followed"  # extension of a response whose next page was asked for, or warned of
+IS_FOLLOWED: Final = "toolkit.is_followed"  # extension of a response whose next page was requested, or caused a warning
 _BY_HAND: Final = (
     'It does not say how to ask for the rest: pass cursor="offset" or cursor="page" to tk.pages, or the parameters '
     "that the service documents."
@@ -61,12 +61,12 @@ _SIGNS: Final = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class NextPage:
-    """What an answer says about the page after it.
+    """What a response says about the next page.
 
     Attributes:
-        url: its URL, or None if the answer says that there is more in a way that is not followed.
-        words: what says so, without any value: `its member "has_more" says that there is more`.
-        advice: how to read on where `url` is None.
+        url: its URL, or None if the response says that there is more in a way that is not followed.
+        words: where that is said, without any value: `its member "has_more" says that there is more`.
+        advice: how to read the rest if `url` is None.
     """
 
     url: httpx.URL | None
@@ -86,11 +86,11 @@ class _Member(NamedTuple):
 def next_page(
     response: httpx.Response, *, cursor: tuple[str, str] | None = None, is_first: bool = True
 ) -> NextPage | None:
-    """Return what an answer says about the page after it, or None if it does not say that there is one.
+    """Return what a response says about the next page, or None if it does not say that there is one.
 
     Args:
-        response: an answer with its request, and with its body read.
-        cursor: dotted path of the member that holds the cursor, and the name of the parameter to send it as.
+        response: a response with its request, and with its body read.
+        cursor: dotted path of the member with the cursor, and the name of the parameter to send it as.
         is_first: False for a later page of a list, which ends the list if it has no cursor.
     """
     body = _parsed(bytes(response.content))
@@ -112,7 +112,7 @@ def next_page(
 
 
 def check_origin(url: httpx.URL, first: httpx.URL) -> None:
-    """Check that a next page is at the origin of the first one, or at the symbol of an address in a recording.
+    """Check that a next page is at the origin of the first one, or at the symbolic address of a recording.
 
     Raises:
         UnsafeAddress: if it is elsewhere, or has a user name or password in its URL.
@@ -178,7 +178,7 @@ def _named(response: httpx.Response, members: Iterable[_Member]) -> NextPage | N
 
 
 def _reported(members: list[_Member], flags: list[_Member]) -> NextPage | None:
-    """Return that there is more, if a member says so, in a way that is not followed."""
+    """Return a note that there is more, if a member says so in a way that cannot be followed."""
     for member in members:
         is_cursor = isinstance(member.value, str | int) or (isinstance(member.value, dict) and member.name != "cursor")
         if member.name in _CURSORS and member.value and is_cursor:
@@ -190,7 +190,7 @@ def _reported(members: list[_Member], flags: list[_Member]) -> NextPage | None:
 
 
 def _text_at(body: Any, path: str) -> tuple[bool, str]:
-    """Return whether there is a member at a dotted path, and its text, or "" if it means the end."""
+    """Return whether there is a member at a dotted path, and its text, which is "" if it means the end."""
     value = body
     for key in [path] if isinstance(body, dict) and path in body else path.split("."):
         if not isinstance(value, dict) or key not in value:

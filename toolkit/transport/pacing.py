@@ -1,8 +1,8 @@
 """Calls at a limited rate, spread over all threads, tasks and sessions of this process that share credentials.
 
-A call takes a turn, waits until the schedule has reached it, and looks at the schedule once more before it is sent.
-So the order is that of arrival, and a call that gives up costs nothing but its turn. A new rate applies to calls that
-come later. Locks are held only to compute, never while waiting.
+A call takes a turn, waits until the schedule has reached it, and checks the schedule once more before it is sent. So
+calls are sent in the order in which they arrive, and a call that gives up only wastes its turn. A new rate applies to
+calls that come later. Locks are held only to compute, never while waiting.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from weakref import WeakKeyDictionary, WeakSet
 from toolkit.core.ledger import Clock, SystemClock
 from toolkit.transport.flow import Pause
 
-_EXACT: Final = 1e-6  # seconds; what is left of a pause when a clock is not exact
+_LONGEST_SLEEP: Final = 3600.0  # seconds; a low rate may ask for more than a system can sleep at once
+_EXACT: Final = 1e-6  # seconds; tolerance for a clock that is not exact
 _LATENESS: Final = 0.1  # seconds by which calls may be late and still catch up with the schedule
 
 
 class Rate:
-    """A rate that a session asks for; it counts until it is dropped or garbage collected."""
+    """A rate that a session asks for; it applies until it is dropped or garbage collected."""
 
     __slots__ = ("__weakref__", "per_second")
 
@@ -31,20 +32,20 @@ class Rate:
 class Pace:
     """The schedule of the calls with one set of credentials.
 
-    Each call takes the next instant of the schedule, 1 / rate seconds after the one before it, where the rate is the
-    lowest that anyone asks for. The schedule is moved on when nobody has called for a while, and when calls come too
-    late (the machine slept, the event loop was busy), since they would all be sent at once otherwise.
+    Each call takes the next instant of the schedule, 1 / rate seconds after the previous one, where the rate is the
+    lowest that anyone asks for. The schedule is moved forward when nobody has called for a while, and when calls are
+    too late (the machine slept, the event loop was busy), since otherwise they would all be sent at once.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._rates: WeakSet[Rate] = WeakSet()
         self._last = -math.inf  # the last turn
-        self._late = 0.0  # seconds by which the schedule was moved on because calls came late
+        self._late = 0.0  # seconds by which the schedule was moved forward because calls were late
 
     @property
     def is_limited(self) -> bool:
-        """True if anyone asks for a rate."""
+        """True if any session asks for a rate."""
         return len(self._rates) > 0
 
     @property
@@ -53,7 +54,7 @@ class Pace:
         return min((rate.per_second for rate in self._rates), default=None)
 
     def add(self, per_second: float) -> Rate:
-        """Ask for a rate; keep what is returned for as long as it shall count."""
+        """Ask for a rate; it applies for as long as the returned object is kept."""
         rate = Rate(per_second)
         with self._lock:
             self._rates.add(rate)
@@ -72,7 +73,7 @@ class Pace:
             return self._last
 
     def seconds_left(self, turn: float, now: float) -> float:
-        """Return in how many seconds a call is due. After 0, the caller has to send it now."""
+        """Return in how many seconds a call is due. If it is 0, the caller has to send it now."""
         with self._lock:
             rate, left = self.per_second, turn + self._late - now
             if rate is None or abs(left) <= _EXACT:
@@ -85,9 +86,9 @@ class Pace:
 
 
 def nap(pace: Pace, turn: float, clock: Clock) -> Pause | None:
-    """Return a pause after which to look again whether a call is due, or None if it is."""
+    """Return how long to wait before checking again whether a call is due, or None if it is due."""
     left = pace.seconds_left(turn, clock.monotonic())
-    return Pause(left, clock) if left else None
+    return Pause(min(left, _LONGEST_SLEEP), clock) if left else None
 
 
 _THIS_MACHINE: Final = SystemClock()
@@ -95,9 +96,9 @@ _PACES: Final[WeakKeyDictionary[Clock, dict[str, Pace]]] = WeakKeyDictionary()
 
 
 def pace_of(key: str, clock: Clock) -> Pace:
-    """Return the pace that all share who have the same credentials, for which `key` stands, and the same clock."""
+    """Return the pace that is shared by all with the same credentials, identified by `key`, and the same clock."""
     shared = _THIS_MACHINE if isinstance(clock, SystemClock) else clock
     try:
         return _PACES.setdefault(shared, {}).setdefault(key, Pace())
-    except TypeError:  # a clock that cannot be a dictionary key: each session gets a pace of its own
+    except TypeError:  # a clock that cannot be a dictionary key: each session gets its own pace
         return Pace()

@@ -1,8 +1,8 @@
 """Whether and when a request that failed is sent again: one rule for calls and for token requests.
 
-The pauses grow: the n-th is at most 0.5 * 2 ** (n - 1) seconds, and a random share of that, so that many callers that
-failed together do not come back together ("full jitter"). If the service asks for a pause with Retry-After (RFC 9110
-section 10.2.3), that pause comes first and the random one is added.
+The pauses grow: the n-th is a random part of 0.5 * 2 ** (n - 1) seconds, so that many callers that failed together do
+not come back together ("full jitter"). If the service asks for a pause with Retry-After (RFC 9110 section 10.2.3), the
+random pause is added to it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from toolkit.transport.errors import is_lasting
 
 FIRST_PAUSE: Final = 0.5  # seconds; the most before the second try without a Retry-After
 _MOST_TRIES: Final = 100
+_MOST_DIGITS: Final = 9  # of a Retry-After; more would be over thirty years
 _REPEATED_METHODS: Final = frozenset({"GET", "HEAD"})
 _REPEATED_STATUSES: Final = frozenset({429, 503})  # RFC 6585 section 4, RFC 9110 section 15.6.4
-# The connection broke before an answer began. A timeout of reading is missing here: the service may be at work.
+# The connection broke before a response began. Read timeouts are not included: the service may still be working.
 _BROKEN: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -37,8 +38,8 @@ class Retry:
     """Limits for sending a failed call again.
 
     Attributes:
-        tries: the most times that a call is sent, the first included; 1 to never send it again.
-        within: seconds after the first try in which another may begin.
+        tries: how often a call is sent at most, including the first time; 1 to never send it again.
+        within: seconds after the first try within which another try may begin.
 
     Raises:
         ConfigurationError: if `tries` is not a whole number from 1 to 100, or `within` not a number of seconds from 0.
@@ -68,14 +69,14 @@ class Retry:
 
 
 def as_retry(retry: object) -> Retry:
-    """Return the limits that the argument `retry` of a session means: True for the usual ones, False for one try."""
+    """Return the limits for the argument `retry` of a session: True means the default ones, False a single try."""
     if isinstance(retry, bool):
         return Retry() if retry else Retry(tries=1)
     return as_instance(retry, Retry, about="retry", example="tk.Retry(tries=4, within=30.0)")
 
 
 def may_be_repeated(request: httpx.Request, outcome: httpx.Response | httpx.TransportError) -> bool:
-    """Check whether a call may be sent again after an answer or error: GET and HEAD, if that may pass."""
+    """Check whether a call may be sent again: GET and HEAD, after a response or error that may be temporary."""
     if request.method not in _REPEATED_METHODS or not can_be_sent_again(request):
         return False
     if isinstance(outcome, httpx.Response):
@@ -84,18 +85,18 @@ def may_be_repeated(request: httpx.Request, outcome: httpx.Response | httpx.Tran
 
 
 def can_be_sent_again(request: httpx.Request) -> bool:
-    """Return True if the body is in memory, rather than a stream that was consumed when it was first sent."""
+    """Return True if the body is in memory, and not a stream that was consumed when it was first sent."""
     return isinstance(request.stream, httpx.ByteStream)
 
 
 def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds that the service asks to wait (RFC 9110 section 10.2.3), or None.
 
-    An instant counts from the answer's own Date, since the two clocks may differ; without one, from `now`.
+    An instant counts from the response's own Date, since the two clocks may differ; without one, from `now`.
     """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdecimal():
-        return float(text)
+        return float(text[:_MOST_DIGITS])
     instant = parse_http_date(text)
     if instant is None:
         return None

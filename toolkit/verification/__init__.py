@@ -2,8 +2,8 @@
 
 1. `notebooks` finds and reads files, and asks git which of them changed;
 2. `run` starts a fresh kernel for each, without a network (`in_kernel`), runs the cells, and stores new outputs;
-3. `compare` brings stored and new outputs into one normal form, and lists the cells that differ;
-4. `report` holds the verdicts, and writes them as text, JSON or annotations.
+3. `compare` normalizes stored and new outputs, and lists the cells that differ;
+4. `report` has the verdicts, and writes them as text, JSON or annotations.
 """
 
 from toolkit.verification.compare import CellPlace, Difference

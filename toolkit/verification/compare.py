@@ -1,6 +1,6 @@
-"""The normal form of outputs, the same in every run and on every machine, and what differs between two of them.
+"""A normal form of outputs that is the same in every run and on every machine, and the differences between two.
 
-The stored outputs and those of the new run are both brought into this form, and then compared exactly.
+The stored outputs and those of the new run are both converted to this form, and then compared exactly.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _ADDRESS: Final = re.compile(r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b")
 # The code of a cell in warnings and tracebacks: ipykernel's temporary file on any system.
 _CELL_CODE: Final = re.compile(
     r"(?:[A-Za-z]:\\[^\n\"<>|?*\x1b]*?|/(?:[^\s\"'<>:\x1b]*/)?)ipykernel_\d+[\\/]-?\d+\.py|(?:<|&lt;)cell \d+(?:>|&gt;)"
-    r"|(?<=\()-?\d+\.py(?=, line \d+\))"  # the text of a SyntaxError has the name without its folder
+    r"|(?<=\()-?\d+\.py(?=, line \d+\))"  # a SyntaxError has the name without its folder
 )
 _OVERWRITTEN: Final = re.compile(r".*\r(?=[^\n])")
 _TAG: Final = re.compile(r"<[^<>]*>")
 # pandas names a styled table and its cells at random; the names may end in digits of rows and columns.
 _STYLED: Final = re.compile(r"(?<=[#\"])T_[0-9a-f]{5}(?=[_\"\s{])")
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
-# Text, time and Exif chunks (PNG, third edition, sections 11.3.3 and 11.3.4); none of them holds pixels.
+# Text, time and Exif chunks (PNG, third edition, sections 11.3.3 and 11.3.4); none of them has pixels.
 _METADATA_CHUNKS: Final = frozenset({b"tEXt", b"zTXt", b"iTXt", b"tIME", b"eXIf"})
 _WIDGET_VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 @dataclass(frozen=True, slots=True)
 class CellPlace:
-    """A cell as a reader finds it: its position among all cells, from 1, and the first line of its source."""
+    """How to find a cell: its position among all cells, from 1, and the first line of its source."""
 
     number: int
     first_line: str
@@ -53,8 +53,8 @@ class CellPlace:
 class Difference:
     """A cell whose outputs differ from the stored ones.
 
-    `diff` has the lines of a unified diff, "-" stored and "+" new; not escaped. Pictures and markup are lines with
-    their sizes and digests, and markup its text as well.
+    `diff` has the lines of a unified diff, "-" stored and "+" new; not escaped. Pictures and markup are shown by size
+    and digest, markup also by its text.
     """
 
     cell: CellPlace
@@ -62,12 +62,12 @@ class Difference:
 
 
 def normal_form(cells: Sequence[Mapping[str, Any]], places: Mapping[str, str]) -> list[list[dict[str, Any]]]:
-    """Return the outputs of each cell in normal form; those of a cell of text are empty.
+    """Return the outputs of each cell in normal form; those of a Markdown cell are empty.
 
-    Removed is what depends on the run, the machine or the program that ran and saved the notebook: execution counts,
-    memory addresses, folders, names of ipykernel's temporary files, of widgets and of styled tables, and the texts and
-    times in PNG pictures, which hold no pixels. Printed text is one output for each stream, as a terminal shows it.
-    `places` has the texts that replace folders of this machine, longest first.
+    Whatever depends on the run, the machine or the program that ran and saved the notebook is removed: execution
+    counts, memory addresses, folders, names of ipykernel's temporary files, of widgets and of styled tables, and the
+    texts and times in PNG pictures. Printed text is one output for each stream, as a terminal shows it. `places` has
+    the texts that replace folders of this machine, longest first.
     """
     folders = re.compile(rf"{_PATH_START}(?:{'|'.join(map(re.escape, places))})(?!\.?[\w-])")
     widgets: dict[str, str] = {}
@@ -107,13 +107,13 @@ def differences(
 
 
 def cell_place(cells: Sequence[Mapping[str, Any]], number: int) -> CellPlace:
-    """Return the cell at a position (from 0) as a reader finds it."""
+    """Return how to find the cell at a position (from 0)."""
     lines = [line.strip() for line in cells[number]["source"].splitlines() if line.strip()]
     return CellPlace(number + 1, lines[0][:60] if lines else "")
 
 
 def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
-    """Return the folders that outputs may name, of the kernel and the user, with their placeholders; longest first."""
+    """Return the folders of the kernel and the user that outputs may name, with their placeholders; longest first."""
     places = {
         sys.prefix: "[python]",
         sysconfig.get_path("stdlib"): "[python]",
@@ -130,7 +130,7 @@ def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
 
 
 def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the outputs of a cell with one for each stream; stdout first, as the kernel sends them in any order."""
+    """Return the outputs of a cell with one per stream, stdout first, because the kernel sends them in any order."""
     joined: dict[Any, dict[str, Any]] = {}
     for number, output in enumerate(outputs):
         name = output.get("name", number)  # of streams alone
@@ -147,7 +147,7 @@ def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with changed texts; names of members stay."""
+    """Return a JSON value with changed texts; names of members do not change."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -156,7 +156,7 @@ def with_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def without_png_metadata(encoded: str) -> str:
-    """Return a PNG in base64 without texts and times, where matplotlib writes its version and others the time."""
+    """Return a PNG in base64 without texts and times, such as the version of matplotlib."""
     try:
         data = base64.b64decode(encoded)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Notebooks on the disk: find them, read them, ask git which of them changed, and write them."""
+"""Notebook files: find them, read them, ask git which of them changed, and write them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.text import excerpt
 from toolkit.local.files import write_atomically
 
-SKIP_TAG: Final = "skip-execution"  # a cell with this tag does not run
+SKIP_TAG: Final = "skip-execution"  # cells with this tag are not run
 _KERNELSPEC: Final = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _EDITOR_KEYS: Final = frozenset({"execution", "ExecuteTime", "trusted"})  # of cells
 SUFFIX: Final = ".ipynb"
@@ -33,7 +33,7 @@ def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
         if path.is_dir():
             found = [file for file in sorted(path.rglob(f"*{SUFFIX}")) if file.is_file() and not _is_hidden(file, path)]
         if not found:
-            what = "has no notebooks in it" if path.is_dir() else "is not a notebook" if path.exists() else "is missing"
+            what = "contains no notebooks" if path.is_dir() else "is not a notebook" if path.exists() else "is missing"
             raise ConfigurationError(
                 f"{path} {what}.", f"Name files that end in {SUFFIX}, or folders with such files.", about="paths"
             )
@@ -52,7 +52,7 @@ def read_notebook(path: Path) -> dict[str, Any]:
             notebook = nbformat.from_dict(json.loads(path.read_bytes()))  # type: ignore[no-untyped-call]
             nbformat.validate(notebook, version=4)
         content = dict(rejoin_lines(notebook))  # type: ignore[no-untyped-call]
-        as_bytes(content)  # JSON can contain half a character, which no file of UTF-8 can hold
+        as_bytes(content)  # JSON can contain half a character, which UTF-8 cannot encode
     except Exception as error:  # noqa: BLE001 - nbformat and jsonschema fail in many ways on odd files
         reason = str(getattr(error, "message", error)).partition("\n")[0]
         raise ConfigurationError(
@@ -68,7 +68,7 @@ def is_skipped(cell: Mapping[str, Any]) -> bool:
 
 
 def with_outputs(stored: Mapping[str, Any], outputs: Sequence[list[dict[str, Any]]]) -> dict[str, Any]:
-    """Return a notebook with the outputs of a run, cell by cell, without what editors and runs add to it."""
+    """Return a notebook with the outputs of a run, cell by cell, without what editors and runs add."""
     notebook: dict[str, Any] = copy.deepcopy(dict(stored))
     count = 0
     for cell, new in zip(notebook["cells"], outputs, strict=True):
@@ -96,11 +96,11 @@ def write_notebook(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def changed_notebooks(notebooks: Sequence[Path], since: str = "HEAD") -> list[Path]:
-    """Return the notebooks that changed or are new, and those that name a cassette that changed or is gone.
+    """Return the notebooks that changed or are new, and those that name a cassette that changed or was deleted.
 
-    A notebook names a cassette with a word in a text of its code, or with `%%cassette NAME`. A name that is computed is
-    not found. Code that cannot be parsed may name any. A notebook that git ignores does not count as changed. What
-    changed after this branch left the commit `since` counts, and what is not committed.
+    A notebook names a cassette with a word in a string of its code, or with `%%cassette NAME`. Computed names are not
+    found. Code that cannot be parsed may name any cassette. A notebook that git ignores does not count as changed.
+    Changes since this branch left the commit `since` count, and those that are not committed.
     """
     folders = {path.parent.resolve() for path in notebooks}
     changes = set[Path]().union(*(_changed_files(folder, since) for folder in folders))
@@ -129,7 +129,7 @@ def _names(path: Path, cassettes: set[str]) -> bool:
 
 
 def _changed_files(folder: Path, since: str) -> set[Path]:
-    """Return the files of the repository of a folder that changed, are new or are gone."""
+    """Return the files in a folder's repository that changed, are new or were deleted."""
     repository = Path(_git(folder, "rev-parse", "--show-toplevel").removesuffix("\n")).resolve()
     base = _git(repository, "merge-base", "--end-of-options", since, "HEAD").strip()
     changed = _git(repository, "diff", "--name-only", "--no-renames", "--ignore-submodules", "-z", base, "--")
@@ -139,7 +139,7 @@ def _changed_files(folder: Path, since: str) -> set[Path]:
 
 def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments]
-    # The variables that git sets for its hooks would name a different repository from that of the notebooks.
+    # The variables that git sets for its hooks would name another repository than that of the notebooks.
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         process = subprocess.run(command, env=variables | {"LC_ALL": "C"}, capture_output=True, check=True)  # noqa: S603

@@ -36,7 +36,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a notebook could not be run to its end, and what to do; `cell` is None before the first cell."""
+    """Why a notebook could not be run to the end, and what to do; `cell` is None before the first cell."""
 
     what: str
     next_step: str
@@ -50,8 +50,8 @@ class Failure:
 class Verdict:
     """The result of verifying one notebook.
 
-    `differences` has the cells that differ from the stored notebook; for `UNSTABLE`, from one run to the next.
-    `saved_to` is where the notebook was saved as executed.
+    `differences` has the cells that differ from the stored notebook or, for `UNSTABLE`, from one run to the next.
+    `saved_to` is where the executed notebook was saved.
     """
 
     path: Path
@@ -86,7 +86,7 @@ def _text(verdicts: Sequence[Verdict], _: Path) -> str:
     total = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items()) or "nothing to verify"
     lines = [*map(str, verdicts), f"{count_text(len(verdicts), 'notebook')}: {total}."]
     if counts[Outcome.DIFFERS]:
-        lines.append("If the new outputs are right, add --update and check what git shows.")
+        lines.append("If the new outputs are right, add --update and check the changes in git.")
     if counts[Outcome.UNSTABLE]:
         lines.append("Two runs of an unstable notebook give different outputs, so it was not updated.")
     return "\n".join([*lines, ""])
@@ -116,5 +116,5 @@ def _annotations(verdict: Verdict, checkout: Path) -> Iterator[str]:
         yield annotation("error", text, file=workspace_path(verdict.path, checkout), line=line, title=title)
 
 
-# By the name of the format; the folder is that of the checkout, from which GitHub counts paths.
+# By the name of the format; the folder is the checkout, to which GitHub's paths are relative.
 FORMATS: Final = {"text": _text, "json": _json, "github": _github}

@@ -1,7 +1,7 @@
 """Verify notebooks: run each in a fresh kernel without a network, and compare its outputs with the stored ones.
 
-The kernel gets only the variables of an allow-list. Its home, configuration and cache folders are empty, so it finds
-neither saved credentials nor start-up files nor a history.
+The kernel gets only the variables of an allow-list. Its home, configuration and cache folders are empty, so it does not
+find saved credentials, start-up files or a history.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _SILENT.addHandler(logging.NullHandler())
 
 
 class _Failed(Exception):
-    """A notebook could not be run to its end; the argument is the `Failure`."""
+    """A notebook could not be run to the end; the argument is the `Failure`."""
 
 
 def verify(
@@ -87,15 +87,15 @@ def verify(
     watch: Callable[[str], None] = lambda _: None,
     play_log: Path | str | None = None,
 ) -> list[Verdict]:
-    """Run notebooks in replay, each in a fresh kernel, and return how the outputs of each compare with the stored ones.
+    """Run notebooks in replay, each in a fresh kernel, and return how their outputs compare with the stored ones.
 
-    The kernels have no network, and see neither the environment variables nor the home folder of the user. Their code
-    runs nevertheless: this is not a sandbox.
+    The kernels have no network, and do not see the user's environment variables or home folder. But the code does run:
+    this is not a sandbox.
 
     With `update`, the new outputs of notebooks that differ are stored if a second run gives the same ones. With a
-    commit as `since`, only those run that changed after it, or whose cassette did. `timeout` has the seconds for each
-    cell, rounded up to whole seconds. Notebooks as executed are saved in `save_to`; one that fails as far as it ran.
-    `watch` is called with each step in words. The kernels note in the folder `play_log` what they play from cassettes.
+    commit as `since`, only notebooks that changed after it, or whose cassette did, are run. `timeout` is in whole
+    seconds per cell, rounded up. Executed notebooks are saved in `save_to`, as far as they ran. `watch` is called with
+    a description of each step. The kernels log in the folder `play_log` what they play from cassettes.
     """
     notebooks = find_notebooks(paths)
     need_kernels()
@@ -103,7 +103,7 @@ def verify(
         notebooks = changed_notebooks(notebooks, since)
     targets = _targets(notebooks, save_to) if save_to is not None and notebooks else {}
     with tempfile.TemporaryDirectory(prefix="verify-", ignore_cleanup_errors=True) as folder:
-        # Resolved, because programs that ask for their own folder see the resolved path.
+        # Resolved, because programs that ask for their folder see the resolved path.
         slots = asyncio.Semaphore(jobs or os.cpu_count() or 1)
         verification = _Verification(Path(folder).resolve(), slots, update, timeout, targets, watch, play_log)
         work = functools.partial(asyncio.run, verification.verify_all(notebooks))
@@ -122,7 +122,7 @@ def need_kernels() -> None:
 
 
 def _targets(notebooks: Sequence[Path], folder: Path) -> dict[Path, Path]:
-    """Return where each notebook is saved: as below the folder that all of them lie in."""
+    """Return where each notebook is saved: at the same path as below their common folder."""
     files = {path: path.resolve() for path in notebooks}
     base = os.path.commonpath([file.parent for file in files.values()])
     targets = {path: folder / file.relative_to(base) for path, file in files.items()}
@@ -134,7 +134,7 @@ def _targets(notebooks: Sequence[Path], folder: Path) -> dict[Path, Path]:
 
 @dataclass
 class _Verification:
-    """One call of `verify`, whose arguments it has; its kernels write below `folder`."""
+    """One call of `verify`, with its arguments; its kernels write below `folder`."""
 
     folder: Path
     slots: asyncio.Semaphore
@@ -172,7 +172,7 @@ class _Verification:
         changed = differences(cells, normal_form(cells, places), new)
         if not changed or not self.update:
             return (Outcome.DIFFERS if changed else Outcome.SAME), changed
-        # Only a second run shows that the outputs about to be stored will be the same tomorrow.
+        # Only a second run shows whether the outputs to store will be the same tomorrow.
         again, _ = await self._run(path, stored)
         if unstable := differences(cells, new, again):
             return Outcome.UNSTABLE, unstable
@@ -208,16 +208,16 @@ class _Verification:
 
     @asynccontextmanager
     async def _kernel(self, notebook: dict[str, Any], cwd: Path, folder: Path) -> AsyncIterator[NotebookClient]:
-        """Start a kernel of this interpreter; kill it and its children when the block ends, however it ends."""
+        """Start a kernel of this interpreter; kill it and its children when the block ends, even after an error."""
         from jupyter_client.kernelspec import KernelSpecManager
         from jupyter_client.manager import AsyncKernelManager
         from nbclient import NotebookClient
         from nbformat import NotebookNode
 
-        # Sockets in the file system, which no other user can open, where there are such and their path is short enough.
+        # Unix sockets, which no other user can open, if the system has them and their path is short enough.
         in_files = os.name == "posix" and len(os.fsencode(folder)) + 4 <= _LONGEST_SOCKET
         manager = AsyncKernelManager(
-            # Without folders it finds this interpreter only, whatever the user registered under the same name.
+            # Without folders, only this interpreter is found, even if the user registered another under the same name.
             kernel_spec_manager=KernelSpecManager(kernel_dirs=[], log=_SILENT),
             connection_file=str(folder / "kernel.json"),
             log=_SILENT,
@@ -244,7 +244,7 @@ class _Verification:
             await manager.cleanup_resources()
 
     def _variables(self, folder: Path) -> dict[str, str]:
-        """Return all environment variables of a kernel. Programs find their other folders below the home folder."""
+        """Return the environment variables of a kernel. Programs find their other folders below the home folder."""
         # Absolute, because the kernel has another working directory.
         paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]  # noqa: PTH100
         return {

@@ -6,7 +6,6 @@ import os
 
 import keyring
 import pytest
-from key_forms import key, pem
 from keyring.backends import null
 from memory_keyring import MemoryKeyring
 
@@ -55,9 +54,3 @@ def project(project, monkeypatch):
 def settings(settings, project):
     """Return settings with every address."""
     return Settings(settings.addresses, project=project)
-
-
-@pytest.fixture(scope="session")
-def key_text():
-    """Return a private key as PEM text."""
-    return pem(key("P-256"))

@@ -3,14 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from key_forms import key, pem
 
-from toolkit.auth.profiles.fields import (
-    ProfileFields,
-    fields_in_dotenv,
-    fields_in_variables,
-)
-from toolkit.core.document import Environment
-from toolkit.core.errors import ConfigurationError
+from toolkit.auth.profiles.fields import ProfileFields, fields_in_dotenv, fields_in_variables
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
 
 
@@ -19,8 +16,8 @@ def make_fields(environment, folder=Path(), **values):
     return ProfileFields(Environment(environment), "a", "the source", secrets, str.upper, folder)
 
 
-def refusal(fields, kind=ConfigurationError):
-    with pytest.raises(kind) as caught:
+def refusal(fields):
+    with pytest.raises(ConfigurationError) as caught:
         fields.credentials()
     assert caught.value.next_step
     assert "the source" in str(caught.value)
@@ -30,14 +27,14 @@ def refusal(fields, kind=ConfigurationError):
 @pytest.mark.parametrize(
     ("environment", "values", "missing"),
     [
-        ("live", {"key_id": "k"}, "live without SECRET_KEY."),
-        ("paper", {"scheme": "basic"}, "paper without KEY_ID and SECRET_KEY."),
-        ("broker-live", {"client_id": "c"}, "broker-live without CLIENT_SECRET or PRIVATE_KEY."),
-        ("broker-live", {"client_secret": "s"}, "broker-live without CLIENT_ID."),
-        ("broker-live", {"client_secret_file": "s"}, "broker-live without CLIENT_ID."),
-        ("broker-live", {"private_key": "p"}, "broker-live without CLIENT_ID."),
-        ("broker-live", {"audience": "issuer"}, "broker-live without CLIENT_ID and PRIVATE_KEY."),
-        ("broker-live", {"form_fields": "a=b"}, "without CLIENT_ID and CLIENT_SECRET or CLIENT_ID and PRIVATE_KEY."),
+        ("live", {"key_id": "k"}, "live also need SECRET_KEY."),
+        ("paper", {"scheme": "basic"}, "paper also need KEY_ID and SECRET_KEY."),
+        ("broker-live", {"client_id": "c"}, "broker-live also need CLIENT_SECRET or PRIVATE_KEY."),
+        ("broker-live", {"client_secret": "s"}, "broker-live also need CLIENT_ID."),
+        ("broker-live", {"client_secret_file": "s"}, "broker-live also need CLIENT_ID."),
+        ("broker-live", {"private_key": "p"}, "broker-live also need CLIENT_ID."),
+        ("broker-live", {"audience": "issuer"}, "broker-live also need CLIENT_ID and PRIVATE_KEY."),
+        ("broker-live", {"form_fields": "a=b"}, "also need CLIENT_ID and CLIENT_SECRET or CLIENT_ID and PRIVATE_KEY."),
     ],
 )
 def test_incomplete(environment, values, missing):
@@ -63,6 +60,14 @@ def test_both_set(values):
     message = refusal(make_fields("broker-live", client_id="c", **values))
     for field in values:
         assert field.upper() in message
+
+
+def test_of_another_environment():
+    """Fields and kinds that an environment does not accept are refused."""
+    with pytest.raises(CredentialsMismatch, match="CLIENT_ID in the source cannot be used for live"):
+        make_fields("live", client_id="c").profile()
+    with pytest.raises(CredentialsMismatch, match="live does not accept a client key"):
+        make_fields("live").intended_kind(CredentialKind.CLIENT_KEY)
 
 
 PAIR = "TOOLKIT_LIVE_KEY_ID=key-id-1\nTOOLKIT_LIVE_SECRET_KEY=secret-1\n"
@@ -96,10 +101,10 @@ def test_dotenv_is_not_expanded(project, monkeypatch):
     assert fields.values["secret_key"].reveal() == "${OTHER_SECRET}"
 
 
-def test_dotenv_names_no_file_elsewhere(home, project, key_text):
+def test_dotenv_names_no_file_elsewhere(home, project):
     """`.env` may name a key file in the project but not outside, or a cloned file could use the user's keys."""
     for folder in (home, project):
-        (folder / "key.pem").write_text(key_text)
+        (folder / "key.pem").write_text(pem(key("P-256")))
     (project / "link.pem").symlink_to(home / "key.pem")
     for written, fine in (
         ("key.pem", True),
@@ -122,6 +127,9 @@ def test_dotenv_names_no_file_elsewhere(home, project, key_text):
 
 def test_planted_dotenv(project, monkeypatch):
     """A file that a stranger left in a shared folder is refused, because it would choose the account."""
+    (project / ".env").mkdir()  # as a virtual environment may be named
+    assert fields_in_dotenv(project) == []
+    (project / ".env").rmdir()
     (project / ".env").write_text(PAIR)
     monkeypatch.setattr("toolkit.local.folders._user", lambda: 1000)
     monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {1001} if path.name == ".env" else {0})

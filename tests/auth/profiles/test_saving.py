@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import logging
 import os
@@ -13,16 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from key_forms import DEFAULTS, frames_of, key
+from key_forms import DEFAULTS, frames_of, key, pem
 
 from toolkit.auth.kinds import ClientKey, ClientSecret, KeyPair
-from toolkit.auth.profiles.fields import FIELDS, Profile
-from toolkit.auth.profiles.saving import (
-    load_credentials,
-    remove_credentials,
-    save_credentials,
-    saved_credentials,
-)
+from toolkit.auth.profiles.fields import FIELDS, Profile, decompose
+from toolkit.auth.profiles.saving import load_credentials, remove_credentials, save_credentials, saved_credentials
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.local.settings import Settings
@@ -61,7 +55,6 @@ client_keys = st.builds(
     assertion_lifetime=st.integers(1, 3600),
     form_fields=form_fields,
 )
-OPTIONS = ("scheme", "audience", "algorithm", "key_id", "assertion_typ", "assertion_lifetime", "form_fields")
 
 
 @pytest.fixture(params=["memory_keyring", "no_keyring"])
@@ -88,8 +81,7 @@ def test_saved_is_loaded(place, settings, folder, data):
     loaded = load_credentials(credentials.environment, name, settings=settings)
     assert loaded.fingerprint() == credentials.fingerprint()
     assert (loaded.name, loaded.environment, loaded.kind) == (name, credentials.environment, credentials.kind)
-    for option in OPTIONS:
-        assert getattr(loaded, option, None) == getattr(credentials, option, None)
+    assert decompose(loaded) == decompose(credentials)
     assert profile in saved_credentials(settings=settings)
     assert (profile.name, profile.environment, profile.kind) == (name, credentials.environment, credentials.kind)
     remove_credentials(name, credentials.environment)
@@ -117,6 +109,9 @@ def test_save_with_locked_keyring(memory_keyring, settings, folder, broken):
     with pytest.raises(ConfigurationError, match="locked") as caught:
         save_credentials(KeyPair("k", "secret-key-1", environment="live"), "a", settings=settings)
     assert caught.value.about == "keyring"
+    memory_keyring.broken, memory_keyring.get_password = set(), lambda *_: None  # it keeps nothing
+    with pytest.raises(ConfigurationError, match="locked"):
+        save_credentials(KeyPair("k", "secret-key-1", environment="live"), "a", settings=settings)
     assert list(folder.glob("*.toml")) == []
 
 
@@ -162,8 +157,11 @@ def test_locked_or_lost_keyring(memory_keyring, settings):
     with pytest.raises(ConfigurationError, match="locked") as caught:
         load_credentials("live", settings=settings)
     assert caught.value.__context__ is None
-    memory_keyring.broken, memory_keyring.entries = set(), {}
-    with pytest.raises(ConfigurationError, match="does not open") as caught:
+    memory_keyring.broken, memory_keyring.entries = set(), dict.fromkeys(memory_keyring.entries, "not a key")
+    with pytest.raises(ConfigurationError, match="is not a key"):
+        load_credentials("live", settings=settings)
+    memory_keyring.entries = {}
+    with pytest.raises(ConfigurationError, match="cannot be decrypted") as caught:
         load_credentials("live", settings=settings)
     assert "`toolkit credentials add a --environment live`" in caught.value.next_step
     assert [profile.name for profile in saved_credentials(settings=settings)] == ["a"]
@@ -175,55 +173,39 @@ CANARY = "kanari-5f1d"
 SHAPES = ["{}", " {} ", "{}\n", "-----BEGIN PRIVATE KEY-----{}", '{{"kty":"{}"}}', "{}é", "~/{}", "{}\x00"]
 
 
-@dataclasses.dataclass
-class Written:
-    """Values of fields of one environment, correct or not, written to one place."""
-
-    environment: Environment
-    values: dict[str, str]
-    source: str
-
-    def put(self, project, folder):
-        """Write them, and return the environment variables to load them with."""
-        prefix = f"TOOLKIT_{self.environment.name}_"
-        dotenv, saved = project / ".env", folder / f"{self.environment}.default.toml"
-        for file in (dotenv, *folder.glob("*")):
-            file.unlink(missing_ok=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        if self.source == "variables":
-            return {prefix + name.upper(): value for name, value in self.values.items()}
-        if self.source == ".env":
-            lines = [f"{prefix}{name.upper()}='{value}'" for name, value in self.values.items()]
-            dotenv.write_text("\n".join(lines), encoding="utf-8")
-        else:
-            lines = [f"{name} = {json.dumps(value)}" for name, value in self.values.items()]
-            saved.write_text("\n".join([*lines, '[destinations]\nauth = "https://auth.example.com"']), encoding="utf-8")
-        return {}
+values = st.sampled_from(SHAPES).map(lambda shape: shape.format(CANARY))
 
 
-written = st.builds(
-    Written,
-    st.sampled_from(Environment),
-    st.dictionaries(
-        st.sampled_from(sorted(FIELDS)),
-        st.sampled_from(SHAPES).map(lambda shape: shape.format(CANARY)),
-        min_size=1,
-        max_size=4,
-    ),
-    st.sampled_from(["variables", ".env", "file"]),
-)
+def write_profile(folder, name, text):
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    file.chmod(0o600)
 
 
 @hypothesis_settings(SAME_FOLDER, max_examples=3 * hypothesis_settings().max_examples)
-@given(written)
-def test_no_value_is_quoted(settings, project, folder, caplog, written):
+@given(
+    st.sampled_from(Environment),
+    st.dictionaries(st.sampled_from(sorted(FIELDS)), values, min_size=1, max_size=4),
+    st.sampled_from(["variables", ".env", "file"]),
+)
+def test_no_value_is_quoted(settings, project, folder, caplog, environment, written, place):
     """Whatever is written in any place, no error, frame, warning, log record or list has a value in it."""
-    environ = written.put(project, folder)
+    variables = {f"TOOLKIT_{environment.name}_{name.upper()}": value for name, value in written.items()}
+    environ = variables if place == "variables" else {}
+    lines = [f"{name}='{value}'" for name, value in variables.items() if place == ".env"]
+    (project / ".env").write_text("\n".join(lines), encoding="utf-8")
+    for file in folder.glob("*"):
+        file.unlink()
+    if place == "file":
+        lines = [f"{name} = {json.dumps(value)}" for name, value in written.items()]
+        lines += ["[destinations]", 'auth = "https://auth.example.com"']
+        write_profile(folder, f"{environment}.default.toml", "\n".join(lines))
     shown = []
     with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.DEBUG):
         warnings.simplefilter("always")
         try:
-            shown.append(repr(load_credentials(written.environment, settings=settings, environ=environ)))
+            shown.append(repr(load_credentials(environment, settings=settings, environ=environ)))
         except ToolkitError as error:
             shown += ["".join(traceback.format_exception(error)), repr(error), *error._render_traceback_()]
             shown.append(frames_of(error))
@@ -253,3 +235,62 @@ def test_malformed_names(settings, name):
         save_credentials(ClientSecret("client", "a-secret-1", environment="broker-live"), name, settings=settings)
     with pytest.raises(ConfigurationError, match="does not exist for broker-live"):
         load_credentials("broker-live", "nobody", settings=settings)
+
+
+def test_written_by_hand(settings, home, folder):
+    """A person may write a file that names a key file; it is bound to addresses like any other."""
+    (home / "key.pem").write_text(pem(key("P-256")))
+    text = 'client_id = "c"\nprivate_key_file = "~/key.pem"\n[destinations]\n'
+    write_profile(folder, "broker-live.mine.toml", text)
+    with pytest.raises(ConfigurationError, match="does not say for which addresses"):
+        load_credentials("broker-live", settings=settings)
+    destinations = "\n".join(f'{name} = "{settings.addresses[name]}"' for name in ("auth", "broker", "market_data"))
+    write_profile(folder, "broker-live.mine.toml", text + destinations)
+    credentials = load_credentials("broker-live", settings=settings)
+    assert (credentials.name, credentials.kind) == ("mine", "client key")
+    (folder / "broker-live.mine.toml").chmod(0o644)
+    with pytest.warns(UserWarning, match="Others on this machine can read .* Run `chmod 600`"):
+        load_credentials("broker-live", settings=settings)
+    write_profile(folder, "broker-live.mine.toml", text + destinations.replace("auth.example.com", "auth.example.org"))
+    with pytest.raises(UnsafeAddress, match=r"https://auth\.example\.org"):
+        load_credentials("broker-live", settings=settings)
+    assert load_credentials("broker-live", settings=settings, anywhere=True).name == "mine"
+
+
+def test_sealed_file_under_another_name(memory_keyring, settings, folder):
+    """A sealed file opens for its own profile only, not when it is copied to the name of another."""
+    save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
+    write_profile(folder, "paper.a.toml", (folder / "live.a.toml").read_text())
+    with pytest.raises(ConfigurationError, match="a of paper cannot be decrypted") as caught:
+        load_credentials("paper", settings=settings)
+    assert "`toolkit credentials add a --environment paper`" in caught.value.next_step
+
+
+NO_ADDRESSES, NO_FIELD, CHANGED = "does not say for which addresses", "has a field that profiles", "was changed or"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", NO_ADDRESSES),
+        ("[destinations]", NO_ADDRESSES),
+        ("destinations = 3", NO_ADDRESSES),
+        ('[destinations]\nfoo = "https://a.example"', NO_ADDRESSES),
+        ('[destinations]\nheader_prefix = "SVC"', NO_ADDRESSES),
+        ('client_secret = ""', NO_FIELD),
+        ("audience = 5", NO_FIELD),
+        ('owner = "x"', NO_FIELD),
+        ('sealed = "x"', CHANGED),
+        ('sealed = "x"\nkind = "x"', CHANGED),
+        ('sealed = "x"\nkind = "client key"\nowner = "x"', CHANGED),
+    ],
+)
+def test_file_that_is_not_a_profile(folder, settings, text, words):
+    """The error says what is wrong with the file and how to write it; a list leaves the profile out with a warning."""
+    write_profile(folder, "broker-live.a.toml", text if "sealed" in text else f'client_id = "k"\n{text}')
+    with pytest.raises(ConfigurationError, match=rf"broker-live\.a\.toml .*{words}") as caught:
+        load_credentials("broker-live", settings=settings)
+    assert caught.value.__context__ is caught.value.__cause__ is None
+    assert words == CHANGED or "[destinations]" in caught.value.next_step
+    with pytest.warns(UserWarning, match=f"Left out: .*{words}"):
+        assert saved_credentials(settings=settings) == []

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from manual_clock import ManualClock
@@ -14,66 +15,25 @@ from manual_clock import ManualClock
 from toolkit.auth.tokens.single_flight import Flight, TokenSource
 from toolkit.auth.tokens.token import Token
 from toolkit.core.secret import Secret
-from toolkit.transport.flow import WhichLoop, run, run_async
-
-BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+from toolkit.transport.flow import run
 
 
-def drive(flow, *, is_async):
-    return asyncio.run(run_async(flow, None)) if is_async else run(flow, None)
-
-
-def waiting(flight):
-    return (yield from flight.wait((yield WhichLoop())))
-
-
-class LoopThread:
-    """An event loop that runs in its own thread."""
-
-    def __init__(self):
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-        self.loop.close()
-
-    def flight(self):
-        return Flight(self.loop, thread=self.thread.ident)
-
-
-@pytest.fixture
-def impatient(monkeypatch):
+def test_wait_for_a_loop_that_is_stuck(monkeypatch):
+    """A loop that is closed, or blocked, perhaps by a call that waits for this thread, is not waited for."""
     monkeypatch.setattr("toolkit.auth.tokens.single_flight._LONGEST_SILENCE", 0.05)
-
-
-@BOTH
-@pytest.mark.usefixtures("impatient")
-def test_wait_for_a_loop_that_is_stuck(is_async):
-    """A loop that is blocked, perhaps by a call that waits for this thread, is not waited for."""
-    with LoopThread() as other:
-        freed = threading.Event()
-        other.loop.call_soon_threadsafe(freed.wait)
-        assert drive(waiting(other.flight()), is_async=is_async) is False
-        freed.set()
-
-
-class HeldClock(ManualClock):
-    """A clock whose reading waits until it is let go."""
-
-    def __init__(self, start):
-        super().__init__(start)
-        self.is_read, self.go_on = threading.Event(), threading.Event()
-
-    def monotonic(self):
-        self.is_read.set()
-        self.go_on.wait(30)
-        return super().monotonic()
+    loop, freed = asyncio.new_event_loop(), threading.Event()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    loop.call_soon_threadsafe(freed.wait)
+    flight = Flight(loop, thread=thread.ident)
+    assert run(flight.wait(None), None) is False
+    loop.call_soon_threadsafe(loop.stop)
+    freed.set()
+    thread.join()
+    loop.close()
+    assert flight.is_lost
+    assert run(flight.wait(None), None) is False
+    assert run(Flight().wait(None), None) is False  # which a task of this very thread would have to land
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forking is POSIX")
@@ -82,26 +42,32 @@ class HeldClock(ManualClock):
 def test_fork_while_another_thread_asks(is_deciding):
     """A forked child asks for a token of its own: it waits neither for a request of its parent nor for its lock."""
     start = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
-    source, clock, held = TokenSource(), ManualClock(start), HeldClock(start)
+    source, clock, is_held, go_on = TokenSource(), ManualClock(start), threading.Event(), threading.Event()
     source.token = Token(Secret("expired"), start, start)
+
+    def hold():
+        is_held.set()
+        go_on.wait(30)
+        return clock.monotonic()
 
     def fetch(*, patiently):
         yield from ()
         return Token(Secret("new"), start, start + timedelta(seconds=890))
 
     def slow_fetch(*, patiently):
-        held.monotonic()
+        hold()
         return (yield from fetch(patiently=patiently))
 
-    arguments = (source.obtain(held, fetch) if is_deciding else source.obtain(clock, slow_fetch), None)
-    other = threading.Thread(target=run, args=arguments)
+    held = SimpleNamespace(now=clock.now, monotonic=hold)
+    flow = source.obtain(held, fetch) if is_deciding else source.obtain(clock, slow_fetch)
+    other = threading.Thread(target=run, args=(flow, None))
     other.start()
-    assert held.is_read.wait(30)
+    assert is_held.wait(30)
     child = os.fork()
     if not child:
         signal.alarm(20)  # ends a child that waits for ever
         os._exit(run(source.obtain(clock, fetch), None).access_token != Secret("new"))
     status = os.waitpid(child, 0)[1]
-    held.go_on.set()
+    go_on.set()
     other.join(30)
     assert os.waitstatus_to_exitcode(status) == 0

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manual_clock import ManualClock
 
-from toolkit.auth.tokens.single_flight import TokenSource
-from toolkit.auth.tokens.token import Token
-from toolkit.core.errors import TokenRefused, Unreachable
+from toolkit.auth.tokens.single_flight import TokenSource, as_token_store
+from toolkit.auth.tokens.token import FileTokenStore, Token
+from toolkit.core.errors import ConfigurationError, TokenRefused, Unreachable
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import Wait, WhichLoop
 
@@ -34,15 +34,13 @@ class Bench:
         self.clock = ManualClock(START)
         self.source = TokenSource()
         self.fetches = 0
-        self.numbers = itertools.count()
 
     def fetch(self, *, patiently):
         self.fetches += 1
         self.patiently = patiently
         yield "fetching"
         seconds = timedelta(seconds=890)
-        number = next(self.numbers)
-        return Token(Secret(f"token-{number}"), self.clock.now(), self.clock.now() + seconds)
+        return Token(Secret(f"token-{self.fetches}"), self.clock.now(), self.clock.now() + seconds)
 
     def obtain(self):
         """Start the flow of another caller, on a thread of its own."""
@@ -173,3 +171,13 @@ def test_failed_renewal_keeps_a_good_token(error):
     last = bench.obtain()
     with pytest.raises(type(error)):
         last.throw(error) if next(last) == "fetching" else None
+
+
+def test_stores():
+    """Tokens are kept in this process by default, for a clock of its own apart; text other than "shared" is refused."""
+    memory, clock = as_token_store(None, clock=None), ManualClock(START)
+    assert as_token_store(None, clock=None) is as_token_store(memory, clock=clock) is memory
+    assert as_token_store(None, clock=clock) not in (memory, as_token_store(None, clock=clock))
+    assert isinstance(as_token_store("shared", clock=None), FileTokenStore)
+    with pytest.raises(ConfigurationError, match="token_store is neither"):
+        as_token_store("elsewhere", clock=None)

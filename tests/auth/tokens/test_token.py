@@ -6,6 +6,7 @@ import json
 import math
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -29,15 +30,11 @@ def read(fields=None, *, status=200, headers=None, body=None, **more):
     )
 
 
-def lifetime_of(expires_in):
-    return read({**GOOD, "expires_in": expires_in}).lifetime
-
-
 @pytest.mark.parametrize("expires_in", [0, -1, 0.999, "0", "", "15 min", math.nan, "nan", True, [900], {}])
 def test_lifetime_refused(expires_in):
     """A lifetime below one second, or one that is not a number, is refused."""
     with pytest.raises(TokenResponseInvalid, match="expires_in"):
-        lifetime_of(expires_in)
+        read({**GOOD, "expires_in": expires_in})
 
 
 JSON = st.recursive(
@@ -50,17 +47,12 @@ JSON = st.recursive(
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys((*GOOD, "error", "error_description", "scope"), JSON)))
 def test_values_are_not_quoted(fields):
     """Any reply is a token or an error that names fields and types and quotes no value."""
-    shown = message(lambda: read(fields))
-    assert not any(text in shown for text in texts_in(fields))
-
-
-def message(call):
-    """Return the text of the TokenError that a call raises, or an empty text."""
+    shown = ""
     try:
-        call()
+        read(fields)
     except TokenError as error:
-        return f"{error} {error!r}"
-    return ""
+        shown = f"{error} {error!r}"
+    assert not any(text in shown for text in texts_in(fields))
 
 
 def texts_in(value):
@@ -71,23 +63,37 @@ def texts_in(value):
 
 
 @pytest.mark.parametrize(
-    ("offset", "status", "words"),
+    ("offset", "status", "error", "did", "words"),
     [
-        (0, 401, "Check client ID"),
-        (29, 401, "Check client ID"),
-        (90, 401, "90 s ahead of"),
-        (-90, 401, "90 s behind"),
-        (90, 503, "itself has a problem"),
-        (90, 429, "fewer requests"),
+        (0, 401, None, "refused the credentials", "Check client ID"),
+        (29, 401, "invalid_client", "refused the credentials", "Check client ID"),
+        (90, 401, "invalid_client", "refused the credentials", "90 s ahead of"),
+        (-90, 401, None, "refused the credentials", "90 s behind"),
+        (90, 400, "invalid_scope", "refused the request", "the scope in form_fields"),
+        (0, 404, "invalid_client", "refused the credentials", "Check client ID"),
+        (0, 404, None, "returned no token", "another service, or a proxy"),
+        (0, 302, "invalid_client", "returned no token", "another service, or a proxy"),
+        (90, 503, None, "returned no token", "itself has a problem"),
+        (0, 400, "temporarily_unavailable", "returned no token", "itself has a problem"),
+        (90, 429, None, "returned no token", "fewer requests"),
     ],
 )
-def test_advice(offset, status, words):
+def test_advice(offset, status, error, did, words):
     """A refusal says what to do next, and mentions a wrong clock only where that can be the reason."""
     date = format_datetime(START - timedelta(seconds=offset), usegmt=True)
     with pytest.raises(TokenRefused) as caught:
-        read({}, status=status, headers={"Date": date})
+        read({"error": error}, status=status, headers={"Date": date, "Retry-After": "5"})
+    assert f"The token endpoint {did}: status {status}" in caught.value.what
     assert words in caught.value.next_step
+    assert "It asks to wait 5 s." in caught.value.next_step
     assert caught.value.clock_offset == timedelta(seconds=offset)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[" * 100_000, b"[]"])
+def test_reply_that_is_not_an_object(body):
+    """It may be a login page: the error names its type and length."""
+    with pytest.raises(TokenResponseInvalid, match=rf"200 without a JSON object \(text/html, {len(body)} bytes\)"):
+        read(body=body, headers={"Content-Type": "text/html"})
 
 
 def test_tokens_are_registered_when_they_arrive():
@@ -102,25 +108,14 @@ def test_tokens_are_registered_when_they_arrive():
     assert Secret("QXZ-another-token") in REGISTER
 
 
-TEXT = "QXZ-token-QXZ-token"
-
-
 def made(lifetime=890):
     """Return a token requested at START, when the monotonic clock stood at 100 seconds."""
-    return Token(Secret(TEXT), START, START + timedelta(seconds=lifetime), expires_monotonic=100.0 + lifetime)
+    return Token(Secret("QXZ-token"), START, START + timedelta(seconds=lifetime), expires_monotonic=100.0 + lifetime)
 
 
-class TwoClocks:
-    """A clock with two readings that are moved independently."""
-
-    def __init__(self, wall=0.0, monotonic=0.0):
-        self.wall, self.seconds = wall, monotonic
-
-    def now(self):
-        return START + timedelta(seconds=self.wall)
-
-    def monotonic(self):
-        return 100.0 + self.seconds
+def two_clocks(wall=0.0, monotonic=0.0):
+    """Return a clock whose two readings are so many seconds after START."""
+    return SimpleNamespace(now=lambda: START + timedelta(seconds=wall), monotonic=lambda: 100.0 + monotonic)
 
 
 @given(lifetime=st.integers(1, 86400), after=st.floats(0, 90000))
@@ -128,7 +123,7 @@ def test_usable(lifetime, after):
     """A token is usable until 10 seconds or 10 % of its lifetime before its end, whichever is less."""
     token = made(lifetime)
     early = min(10.0, lifetime / 10)
-    usable = token.is_usable(TwoClocks(after, after))
+    usable = token.is_usable(two_clocks(after, after))
     if after < lifetime - early - 0.001:
         assert usable
     if after > lifetime - early + 0.001:
@@ -138,5 +133,5 @@ def test_usable(lifetime, after):
 @pytest.mark.parametrize(("wall", "monotonic"), [(895, 0), (0, 895), (895, -50), (-5000, 895)])
 def test_both_clocks(wall, monotonic):
     """A token that has expired on either clock is not used: after a sleep, or after the wall clock was set back."""
-    assert made().is_usable(TwoClocks())
-    assert not made().is_usable(TwoClocks(wall, monotonic))
+    assert made().is_usable(two_clocks())
+    assert not made().is_usable(two_clocks(wall, monotonic))

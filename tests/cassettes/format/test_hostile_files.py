@@ -7,28 +7,14 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stock_recordings import vcrpy_text
 
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.ledger import EPOCH
 
-FOREIGN = """\
-interactions:
-- request:
-    body: null
-    headers: {}
-    method: GET
-    uri: http://h/
-  response:
-    body:
-      string: x
-    headers: {}
-    status:
-      code: 200
-      message: OK
-version: 1
-"""
+FOREIGN = vcrpy_text("http://h/", answer="x")
 # fmt: off
 ODD = st.sampled_from([
     b"", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\t", b"\x85", b"\xe2\x80\xa8", b"\xed\xa0\x80",

@@ -11,7 +11,7 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import decode_usual
 from toolkit.cassettes.format.interactions import HEADER, MARKER, RecordedFailure, encode
 from toolkit.cassettes.format.yaml_text import dump
-from toolkit.core.errors import CassetteCorrupt
+from toolkit.core.errors import CassetteCorrupt, CassetteError
 
 
 def file_of(interactions):
@@ -79,7 +79,13 @@ def test_what_is_not_an_interaction(interaction, old, new, why):
     with pytest.raises(CassetteCorrupt, match=r"^x\.yaml, line (4[1-9]|5[0-9]|6[0-9]) is not a cassette: ") as caught:
         decode(item.replace(old, new), line=41)
     assert why in caught.value.what
-    assert "left as it was" in caught.value.next_step
+    assert "not changed" in caught.value.next_step
+
+
+def test_what_cannot_be_replayed(interaction):
+    """A call with a URI that nobody could split again is refused before it is written, without quoting the URI."""
+    with pytest.raises(CassetteError, match=r"GET cannot be recorded.* a URI is not valid"):
+        encode(interaction(request={"uri": "https://h:port/"}))
 
 
 def test_reasons_of_failures(interaction):

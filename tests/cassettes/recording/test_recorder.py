@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from types import SimpleNamespace
 
 import httpx
 import pytest
 from recordings import paths_in, recorded_bodies
+from stock_recordings import vcrpy_text
 
 import toolkit as tk
 from toolkit.cassettes.recording import recorder as finishing
@@ -39,14 +39,7 @@ def with_token(interaction):
 
 
 def foreign(*paths):
-    items = [
-        {
-            "request": {"method": "GET", "uri": f"https://api.example.com/{path}", "body": None, "headers": {}},
-            "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "a-fake-token-1"}},
-        }
-        for path in paths
-    ]
-    return json.dumps({"version": 1, "interactions": items}).encode()
+    return vcrpy_text(*(f"https://api.example.com/{path}" for path in paths), answer="a-fake-token-1").encode()
 
 
 class LeakyScrubber(Scrubber):
@@ -59,7 +52,7 @@ class LeakyScrubber(Scrubber):
 def test_leak_is_refused(path, interaction):
     """An interaction from which scrubbing did not remove a secret is refused, and the file stays as it was."""
     known = KnownSecrets([("SECRET", Secret(TOKEN))])
-    with pytest.raises(SecretLeak, match=r"GET in tour\.yaml would hold a secret \(<SECRET>\)"):
+    with pytest.raises(SecretLeak, match=r"GET in tour\.yaml would contain a secret \(<SECRET>\)"):
         Recorder(path, LeakyScrubber(known)).append(with_token(interaction))
     assert not path.parent.exists()
     Recorder(path, LeakyScrubber(known)).append(interaction())
@@ -122,6 +115,10 @@ def test_file_changed_during_a_recording(path, scrubber, interaction, monkeypatc
     assert path.read_bytes() == foreign("b")
     recorder.append(interaction("/3"))
     assert paths_in(path) == ["b", "3"]
+    path.unlink()
+    with pytest.warns(UserWarning, match="disappeared during the recording"):
+        recorder.append(interaction("/4"))
+    assert (paths_in(path), recorder.count) == (["4"], 1)
 
 
 # Recordings end without close(): after a cell, a `with`, or the interpreter

@@ -97,6 +97,18 @@ def test_forms_by_fields(fields, random):
     assert body([("a", "1"), ("a", "2")]) != body([("a", "2"), ("a", "1")])
 
 
+def test_bodies_of_other_types():
+    """Multipart bodies are compared without their boundary, declared or not, and malformed JSON by its bytes."""
+
+    def body(boundary, content_type):
+        written = f"--{boundary}\r\na: b\r\n\r\nc\r\n--{boundary}--".encode()
+        return canonical_body(request(content_type=content_type.format(boundary), body=written))
+
+    for content_type in ("multipart/form-data; boundary={}", "multipart/form-data"):
+        assert body("one", content_type) == body("another", content_type) != body("one", "text/plain")
+    assert canonical_body(request(content_type="application/json", body=b"{")) == b"{"
+
+
 def test_identities(interaction, authorization):
     """A profile gets its own recordings; a replay without credentials gets all recordings of its environment."""
     mine = interaction(authorized_by=authorization("mine"))

@@ -12,6 +12,7 @@ import httpx
 import pytest
 import yaml
 import zstandard
+from stock_recordings import vcrpy_text
 
 import toolkit as tk
 from toolkit.cassettes.format import contents
@@ -19,6 +20,7 @@ from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.cassettes.replay.matching import ANYONE
 from toolkit.cassettes.replay.player import Player
 from toolkit.core.errors import CassetteCorrupt
+from toolkit.core.secret import REGISTER, Secret
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
 ENCODERS = {
@@ -44,8 +46,19 @@ def test_decompression_bomb(interaction, layout, names):
     player = Player(contents.read(data, source="x.yaml"), Scrubber(KnownSecrets()), file=Path("x.yaml"))
     assert player.play(interaction("/a").request, ANYONE) is not None
     for _ in range(2):
-        with pytest.raises(CassetteCorrupt, match=r"^In x\.yaml, .* interaction 2 .*(too many|11 content)"):
+        with pytest.raises(CassetteCorrupt, match=r"^In x\.yaml, .* interaction 2 .*(too large|11 content)"):
             player.play(bomb.request, ANYONE)
+
+
+def test_a_secret_that_becomes_known_later(tmp_path):
+    """A foreign recording with a secret in its URI is found also if others had been played before it was known."""
+    path, secret, address = tmp_path / "foreign.yaml", "known-only-later", "https://h.example/"
+    received = {"X-Name": ["日本"]}
+    path.write_text(vcrpy_text(f"{address}a", f"{address}?q={secret}", received=received), encoding="utf-8")
+    with httpx.Client(transport=tk.Cassette(path, "none").transport(), base_url=address) as client:
+        assert client.get("a").headers.raw == [(b"X-Name", "日本".encode())]
+        REGISTER.add("SECRET", Secret(secret))
+        assert client.get(f"?q={secret}").text == "{}"
 
 
 # A placeholder or pseudonym of a recording is never sent to a service
@@ -118,7 +131,7 @@ def test_pseudonyms_of_rules_that_are_not_here(path, note):
     with tk.Cassette(path, "new_episodes") as cassette:
         client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
         if note == "account_id":
-            with pytest.raises(tk.AccessError, match="holds a pseudonym"):
+            with pytest.raises(tk.AccessError, match="has a pseudonym"):
                 client.get(f"https://api.example.com/x/{value}")
         else:
             assert client.get(f"https://api.example.com/x/{value}").status_code == 200

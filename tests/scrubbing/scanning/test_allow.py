@@ -98,7 +98,7 @@ def test_settings_of_the_project(project, monkeypatch):
         ({"allow": [{"path": "a", "reason": "r", "line": "3"}]}, "has the key line"),
         ({"allow": [{"path": 3, "reason": "r"}]}, "not a table of strings"),
         ({"allow": "tests/**"}, "may only have the list allow"),
-        ({"baseline": "known.json"}, "has baseline, and may only have the list allow"),
+        ({"baseline": "known.json"}, "has baseline, but may only have the list allow"),
     ],
 )
 def test_malformed_tables(tmp_path, table, message):

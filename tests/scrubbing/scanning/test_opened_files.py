@@ -127,7 +127,7 @@ BROKEN = {
 def test_what_is_broken(tmp_path, holder):
     """What cannot be opened to its end is named, and what comes before is scanned."""
     findings, unreadable = found_in(tmp_path, BROKEN[holder]())
-    assert unreadable == ["an archive or compressed data in it is broken, ends early, or is of an unknown kind"]
+    assert unreadable == ["an archive or compressed data in it is broken, truncated, or of an unknown kind"]
     assert len(findings) == (holder in {"gzip", "xz"})
 
 
@@ -136,7 +136,7 @@ def test_a_bomb(tmp_path, monkeypatch):
     monkeypatch.setattr("toolkit.scrubbing.scanning.contents._ALLOWANCE", 1 << 20)
     bomb = gzip.compress(leak() + bytes(1 << 24))
     findings, unreadable = found_in(tmp_path, bomb)
-    assert unreadable == ["it holds compressed or encoded data, too large or too deep to scan"]
+    assert unreadable == ["it contains compressed or encoded data that is too large or too deep to scan"]
     findings, unreadable = found_in(tmp_path, zipped(a=leak(), b=zipped(c=bomb)))
     assert ("a", 2) in {(part, line) for line, part, _ in findings}
     assert len(unreadable) == 1

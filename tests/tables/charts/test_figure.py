@@ -97,9 +97,9 @@ def test_wrong_arguments(function, arguments, about):
     assert caught.value.next_step
 
 
-@pytest.mark.usefixtures("_no_layout")
+@pytest.mark.filterwarnings("error")
 def test_nothing_to_draw():
-    """A chart without tokens, calls or accounts says so."""
+    """A chart without tokens, calls or accounts says so, in a place that needs no warning about the layout."""
     empty = history(0)
     assert "No call was authorized by an access token." in texts_of(token_timeline(**empty))
     assert "No call has finished." in texts_of(call_latencies(calls=empty["calls"]))

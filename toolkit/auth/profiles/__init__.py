@@ -1,20 +1,20 @@
 """Profiles: credentials with a name, for one environment, that are saved or set in variables rather than in code.
 
-`load_credentials` looks in these places, and takes the whole profile from the first that has its name:
+`load_credentials` looks in these places, and takes the whole profile from the first one that has it:
 
 1. environment variables: TOOLKIT_BROKER_SANDBOX_CLIENT_ID and the like make up the profile "default",
    TOOLKIT_BROKER_SANDBOX__MY_FUND_CLIENT_ID and the like the profile "my-fund";
 2. the same variables in the `.env` file of the project, which are not added to `os.environ`;
-3. profiles saved with `save_credentials`: files in the user's configuration folder, sealed with a key in the system
+3. profiles saved with `save_credentials`: files in the user's configuration folder, encrypted with a key in the system
    keyring if there is one.
 
-Fields from two places are never combined: otherwise the `.env` of a cloned repository could change what a secret of the
-user is used for. With the settings of a practice service that runs in this process, its own credentials are found
-before any saved profile. A replay does not need credentials.
+Fields from two places are never combined: otherwise the `.env` of a cloned repository could change what one of the
+user's secrets is used for. With the settings of a practice service that runs in this process, its own credentials are
+found before any saved profile. A replay does not need credentials.
 
-- `saving` loads, saves, lists and removes, and goes through the places; practice services stand there too.
-- `fields`: what one place gives, variables and `.env`, and credentials as texts and back.
-- `saved`: the files, with the destinations that they are bound to, and the key that seals them.
+- `saving` loads, saves, lists and removes profiles, and searches the places; practice services are there too.
+- `fields` reads variables and `.env`, and converts credentials to fields and back.
+- `saved` has the files, with the destinations that they are bound to, and the key that encrypts them.
 
 A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
 

@@ -1,9 +1,9 @@
-"""The fields of profiles: how credentials become fields and back, and fields in variables.
+"""The fields of profiles: conversion of credentials to fields and back, and fields in variables.
 
 Variables are TOOLKIT_<ENVIRONMENT>_<FIELD>, and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD>, of the process or in the
-`.env` file of a project. The project may be a cloned repository, so its file may contain secrets but may not point at
+`.env` file of a project. The project may be a cloned repository, so its file may contain secrets but may not refer to
 others: variables of the process are not expanded in it, it may not be a link out of the project, and it cannot name a
-file outside. A file of another user is refused, because it would choose the account that the user works in.
+file outside. A file of another user is refused, because it would choose the account in which the user works.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PASSPHRASE: Final = "private_key_passphrase"  # noqa: S105 - the name of a field
 REQUIRED: Final = {kind: tuple(field.name for field in KINDS[kind].fields if field.is_required) for kind in KINDS}
 _FILE: Final = "_file"
 _OWN_PLACES: Final = (
-    "A project may not point at secrets elsewhere: set environment variables, or save the credentials: `toolkit "
+    "A project may not refer to secrets outside it: set environment variables, or save the credentials: `toolkit "
     "credentials add`, or save_credentials() in Python."
 )
 # By kind: the fields by the names that they may have, `<name>_file` included.
@@ -43,19 +43,19 @@ FIELDS: Final = frozenset[str]().union(*_FIELDS.values())
 
 
 def kinds_of(environment: Environment) -> list[CredentialKind]:
-    """Return the kinds of credentials that an environment takes, in the order of the document."""
+    """Return the kinds of credentials that an environment accepts, in the order of the document."""
     return [kind for kind in CredentialKind if kind in environment.rules.credentials]
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Credentials with a name, for one environment, which can be loaded by both.
+    """Credentials with a name, for one environment, which can be loaded by name and environment.
 
     Attributes:
         name: the name to load them by; "default" if the source names none.
         environment: the environment that they belong to.
         kind: key pair, client secret or client key.
-        source: where they come from, in words: "environment variables", ".env", "keyring" or a file.
+        source: where they come from: "environment variables", ".env", "keyring" or a file.
     """
 
     name: str
@@ -71,10 +71,10 @@ class ProfileFields:
     environment: Environment
     name: str
     source: str  # the place in words, for messages and lists
-    values: Mapping[str, Secret]  # all are Secrets, because a secret may stand in the wrong field
+    values: Mapping[str, Secret]  # all are Secrets, because a secret may be in the wrong field
     label: Callable[[str], str]  # returns the place's own name of a field, such as the variable
     folder: Path  # where relative paths of files start
-    confined: bool = False  # True if those files must lie in that folder
+    confined: bool = False  # True if those files must be in that folder
 
     def profile(self) -> Profile:
         """Return the profile as a list shows it. Raises the errors of `kind`."""
@@ -85,15 +85,15 @@ class ProfileFields:
         fitting = self._fitting(kinds_of(self.environment))
         present = [_FIELDS[fitting[0]][name].name for name in self.values]
         if len(set(present)) < len(present):
-            raise self._error(self.values, "give a value and its file, of which one can be used", "Remove one.")
+            raise self._error(self.values, "set both a value and its file, but only one can be used", "Remove one.")
         missing = [self._labels(name for name in REQUIRED[kind] if name not in present) for kind in fitting]
         if all(missing):
-            what = f"make no credentials for {self.environment} without {' or '.join(missing)}"
-            raise self._error(self.values, what, "Add what is missing, or remove the rest.")
+            what = f"are incomplete: credentials for {self.environment} also need {' or '.join(missing)}"
+            raise self._error(self.values, what, "Add what is missing, or remove the others.")
         return self.intended_kind()
 
     def intended_kind(self, wanted: CredentialKind | None = None) -> CredentialKind:
-        """Return the wanted kind, or the one that the fields belong to. Some may be missing, but all must fit it."""
+        """Return the wanted kind, or the one that the fields belong to. Fields may be missing, but all must fit it."""
         kinds = kinds_of(self.environment)
         if wanted not in (None, *kinds):
             uses = f"A {self.environment.rules.holder} uses a {' or a '.join(kinds)}."
@@ -106,7 +106,7 @@ class ProfileFields:
         own = kinds_of(self.environment)
         if foreign := self.values.keys() - set[str]().union(*(_FIELDS[kind] for kind in own)):
             next_step = f"A {self.environment.rules.holder} uses a {' or a '.join(own)}."
-            raise self._error(foreign, f"cannot be for {self.environment}", next_step, CredentialsMismatch)
+            raise self._error(foreign, f"cannot be used for {self.environment}", next_step, CredentialsMismatch)
         fitting = [kind for kind in kinds if self.values.keys() <= _FIELDS[kind].keys()]
         if not fitting:
             how = f"cannot be used {f'with a {kinds[0]}' if len(kinds) == 1 else 'together'}"
@@ -138,13 +138,13 @@ class ProfileFields:
         """Return the value of a field, read from its file if the field names one."""
         if not name.endswith(_FILE):
             return self.values[name]
-        # The path is not quoted: a secret may stand in its place by mistake.
+        # The path is not quoted: it may be a secret by mistake.
         what, next_step = f"the file of {self.label(name)}", "Write its path in full, and let only yourself read it."
         file = self.folder / expanded(self.values[name].reveal(), about=name)
         if self.confined and not lies_in(file, self.folder):
             raise self._error([name], "names a file outside the folder of the project", _OWN_PLACES)
         content = read_text(file, what, next_step)
-        # The line break that editors add does not belong to the secret, but a passphrase may have spaces.
+        # The final line break that editors add is not part of the secret, but a passphrase may have spaces.
         text = Secret(content.strip("\r\n") if name.startswith(PASSPHRASE) else content.strip())
         if not text:
             raise self._error([name], "names a file that is empty", next_step)
@@ -157,7 +157,7 @@ class ProfileFields:
 def decompose(credentials: Credentials) -> dict[str, Secret]:
     """Return the fields from which equal credentials can be made; a private key is written as PKCS#8 PEM.
 
-    Options that are not set are left out, and so is a passphrase, which is not needed any more.
+    Options that are not set are left out, and so is a passphrase, which is no longer needed.
     """
     as_instance(credentials, Credentials, about="credentials", example="tk.KeyPair(...)")
     texts = {field.name: field.text_of(credentials) for field in credentials.fields}
@@ -171,7 +171,7 @@ def variable(environment: Environment, name: str, field: str) -> str:
 
 
 def variables_to_set(environment: Environment, name: str | None) -> str:
-    """List in words the variables to set for a profile, for each kind of credentials that the environment takes."""
+    """List the variables to set for a profile, for each kind of credentials that the environment accepts."""
     profile = DEFAULT if name in (None, DEFAULT) else "<PROFILE>"
     choices = [[variable(environment, profile, field) for field in REQUIRED[kind]] for kind in kinds_of(environment)]
     return ", or ".join(" and ".join(names) for names in choices).replace("PRIVATE_KEY", "PRIVATE_KEY_FILE")
@@ -204,7 +204,7 @@ def fields_in_dotenv(project: Path) -> list[ProfileFields]:
     from dotenv import dotenv_values
 
     text = io.StringIO(read_text(file, shown(file), "Fix or remove the file."))
-    # If it were expanded, a value such as ${ANOTHER_SECRET} would hand a secret of the user to the project.
+    # If it were expanded, a value such as ${ANOTHER_SECRET} would give one of the user's secrets to the project.
     values = {name: value for name, value in dotenv_values(stream=text, interpolate=False).items() if value}
     return fields_in_variables(values, ENV_FILE, project, confined=True)
 

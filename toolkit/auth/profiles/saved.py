@@ -1,12 +1,12 @@
-"""The files of saved profiles, one for each, in the user's configuration folder.
+"""The files of saved profiles, one per profile, in the user's configuration folder.
 
-A file has the fields and a table [destinations]: the addresses with their path prefixes, and the prefix of key
-headers, that the credentials may be sent to. If the system has a keyring, the file holds that text sealed, beside the
-kind of the credentials, so that a list need not open the keyring.
+A file has the fields and a table [destinations]: the addresses with their path prefixes, and the prefix of key headers,
+that the credentials may be sent to. If the system has a keyring, that text is encrypted ("sealed"); the kind of
+credentials is not, so that a list need not open the keyring.
 
-The key that seals is 32 random bytes in the system keyring, the same for all profiles. It is made when the first
-profile is saved, and never replaced: a new key would make every saved profile unreadable. So a keyring that is locked
-or broken is an error, and only a missing key is made, by one process at a time.
+The key is 32 random bytes in the system keyring, the same for all profiles. It is made when the first profile is saved,
+and never replaced: a new key would make every saved profile unreadable. So a locked or broken keyring is an error; only
+if the key does not exist is one made, by one process at a time.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
 
 KEYRING: Final = "keyring"
-USER_NAME: Final = "key of saved profiles"  # what the keyring shows beside the application's name
+USER_NAME: Final = "key of saved profiles"  # what the keyring shows with the application's name
 _DESTINATIONS: Final = "destinations"
-_COMMENT: Final = "# Sealed with a key in the system keyring: without that keyring nobody can read it."
+_COMMENT: Final = "# Encrypted with a key in the system keyring. Without that keyring, nobody can read it."
 _SUFFIX: Final = ".toml"
 _OTHER_WAYS: Final = "Set environment variables instead, or fix the permissions of the folder."
 _KEY: Final = re.compile(r"[A-Za-z0-9+/]{43}=\Z")  # 32 bytes
@@ -62,14 +62,14 @@ def profiles_folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SavedProfile:
-    """A profile in the folder of saved profiles. Its file is read when it is needed, and need not exist yet."""
+    """A profile in the folder of saved profiles. Its file is read when needed, and need not exist yet."""
 
     environment: Environment
     name: str
     file: Path
 
     def profile(self) -> Profile:
-        """Return the profile as a list shows it. No keyring is opened."""
+        """Return the profile as lists show it. No keyring is opened."""
         table = self._table()
         if "sealed" in table:
             return Profile(self.name, self.environment, CredentialKind(table["kind"]), KEYRING)
@@ -83,7 +83,7 @@ class SavedProfile:
             key = _read_key(_keyring())
             text = None if key is None else _seal(key, self).open(table["sealed"].encode("utf-8", "replace"))
             if text is None:
-                what = f"The profile {self.name} of {self.environment} does not open with the key in the keyring."
+                what = f"The profile {self.name} of {self.environment} cannot be decrypted with the key in the keyring."
                 next_step = f"Unlock or restore the keyring, or {self._save_again}."
                 raise ConfigurationError(what, next_step, about=KEYRING)
             source = KEYRING
@@ -119,26 +119,26 @@ class SavedProfile:
         return f"save the credentials again with `{command}`"
 
     def _table(self) -> dict[str, Any]:
-        """Return the content of the file. If it is sealed, it has two members: the kind and the sealed text."""
+        """Return the content of the file. If it is sealed, it has two fields: the kind and the sealed text."""
         where, next_step = shown(self.file), f"Fix or remove it, or {self._save_again}."
         table = parse_toml(read_text(self.file, where, next_step), where, next_step)
         is_sealed = isinstance(table.get("sealed"), str) and table.get("kind") in list(CredentialKind)
         if "sealed" in table and not (is_sealed and len(table) == 2):
-            raise ConfigurationError(f"{where} is not a profile: it was changed or cut short.", next_step)
+            raise ConfigurationError(f"{where} is not a profile: it was changed or truncated.", next_step)
         return table
 
     def _fields(self, table: dict[str, Any], where: str) -> tuple[ProfileFields, dict[str, str]]:
-        """Return the fields and the binding in a table, which a person may have written. No value is quoted."""
+        """Return the fields and the binding in a table, which may have been written by hand. No value is quoted."""
         destinations, next_step = table.pop(_DESTINATIONS, None), f"Fix or remove it, or {self._save_again}."
         if not table.keys() <= FIELDS or not all(isinstance(value, str) and value for value in table.values()):
-            fields = f"Known: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."
+            fields = f"It may have: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."
             what = f"{where} has a field that profiles do not have, or one that is not text."
             raise ConfigurationError(what, f"{next_step} {fields}")
         known = [*ADDRESS_NAMES, HEADER_PREFIX]
         if not isinstance(destinations, dict) or not {HEADER_PREFIX} < {HEADER_PREFIX, *destinations} <= {*known}:
-            what = f"{where} does not say with which addresses the credentials may be used."
+            what = f"{where} does not say for which addresses the credentials may be used."
             form = (
-                f'Add one table [{_DESTINATIONS}] with lines such as auth = "https://..."; names: {", ".join(known)}.'
+                f'Add one table [{_DESTINATIONS}] with lines such as auth = "https://..."; known: {", ".join(known)}.'
             )
             raise ConfigurationError(what, form, about=_DESTINATIONS)
         binding = {
@@ -170,7 +170,7 @@ def profile_at(environment: Environment, name: str) -> SavedProfile:
 
 
 def _keyring() -> KeyringBackend | None:
-    """Return the first keyring of this system that stores secrets, and encrypts them; None if there is none."""
+    """Return the first keyring of this system that stores secrets and encrypts them; None if there is none."""
     import keyring
 
     chosen = attempt(keyring.get_keyring, otherwise=_unusable)
@@ -194,7 +194,7 @@ def _key_to_seal(lock: Path) -> Secret | None:
             new = Secret(base64.b64encode(secrets.token_bytes(32)).decode("ascii"))
             attempt(lambda: backend.set_password(APPLICATION, USER_NAME, new.reveal()), otherwise=_unusable)
             key = _read_key(backend)
-            if key != new:  # some keyrings keep nothing, and do not say so
+            if key != new:  # some keyrings do not store anything, without an error
                 raise _unusable()
     return key
 

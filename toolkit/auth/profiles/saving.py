@@ -1,7 +1,7 @@
 """Load, save, list and remove profiles, which come from several places in a fixed order of precedence.
 
-The credentials of a practice service of this process are found only with settings in which every address of the
-environment is its own, so no other address can receive them.
+The credentials of a practice service of this process are found only with settings in which all addresses of the
+environment are its own, so no other address can receive them.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ if TYPE_CHECKING:
 
     from toolkit.core.document import CredentialKind
 
-# Practice services whose addresses the settings have come before saved profiles, because nobody else's credentials are
-# accepted there. When such a service has stopped, no profile takes their place: another program may have its ports.
+# Practice services whose addresses are in the settings come before saved profiles, because they accept no other
+# credentials. When such a service has stopped, no profile is used instead: another program may have its ports.
 _SERVICES: Final[list[RunningService]] = []
 _COLUMNS: Final = ("environment", "profile", "kind", "source")
 
 
 @dataclass
 class RunningService:
-    """A practice service of this process: its addresses, and the credentials that it accepts until it has stopped."""
+    """A practice service of this process: its addresses, and the credentials that it accepts until it stops."""
 
     addresses: Mapping[str, str]
     credentials: Mapping[str, Credentials]
 
 
 def register_service(addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Callable[[], None]:
-    """Enter a practice service that has started, and return the function that notes that it has stopped."""
+    """Register a practice service that has started, and return a function to call when it stops."""
     service = RunningService(dict(addresses), credentials)
     _SERVICES.append(service)
     return lambda: setattr(service, "credentials", {})
@@ -64,7 +64,7 @@ def running_services() -> list[RunningService]:
 
 
 def _services_at(environment: Environment, settings: Settings) -> list[RunningService]:
-    """Return the services whose addresses the settings have for each interface of the environment; the latest first."""
+    """Return the services whose addresses are those of the settings for the environment; the latest first."""
     wanted = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
     return [service for service in reversed(_SERVICES) if wanted.items() <= service.addresses.items()]
 
@@ -76,13 +76,13 @@ def practice_credentials(environment: Environment, settings: Settings) -> dict[s
 
 
 def is_over(environment: Environment, settings: Settings) -> bool:
-    """Return True if these are the addresses of a practice service of this process that has stopped."""
+    """Check whether these are the addresses of a practice service of this process that has stopped."""
     services = _services_at(environment, settings)
     return bool(services) and not services[0].credentials
 
 
 def is_practice(environment: Environment, credentials: Credentials | None, settings: Settings | None) -> bool:
-    """Check whether a practice service answers: by the credentials, or by the addresses while it runs here."""
+    """Check by the credentials, or by the addresses while it runs here, whether a practice service answers."""
     if credentials is not None and credentials.is_practice:
         return True
     return settings is not None and bool(practice_credentials(environment, settings))
@@ -107,14 +107,14 @@ class ListedProfile:
 
 
 def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[ProfileFields | SavedProfile]:
-    """Yield every profile. Each place is read when its turn comes; a malformed profile raises an error when used."""
+    """Yield every profile. Each place is read when its turn comes; an invalid profile raises an error when used."""
     yield from fields_in_variables(os.environ if environ is None else environ, "environment variables", Path())
     yield from fields_in_dotenv(settings.project)
     yield from saved_profiles()
 
 
 def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[ListedProfile]:
-    """Return all profiles by environment, name and the order in which places count. No keyring is opened."""
+    """Return all profiles by environment, name and precedence. No keyring is opened."""
     listed: list[ListedProfile] = []
     known = set()
     for profile in profiles_in_order(settings, environ):
@@ -168,8 +168,8 @@ def load_credentials(
     profile is returned wherever they would send it.
 
     Raises:
-        ConfigurationError: if no profile matches, or it is incomplete or malformed, or the keyring does not open it.
-        CredentialsMismatch: if a variable or file has a field that the environment does not take.
+        ConfigurationError: if no profile matches, or it is incomplete or invalid, or the keyring does not open it.
+        CredentialsMismatch: if a variable or file has a field that does not belong to the environment.
         UnsafeAddress: if a saved profile was saved for destinations that differ from the settings. (Credentials
             from variables are checked before each session's first live call.)
     """
@@ -200,23 +200,23 @@ def load_credentials(
 def save_credentials(credentials: Credentials, name: str, *, settings: Settings | None = None) -> Profile:
     """Save credentials under a name. A profile of that name is replaced.
 
-    They are bound to the destinations that the settings have: each address of their environment, with its path prefix,
-    and for a key pair the header prefix.
+    They are bound to the destinations in the settings: each address of their environment with its path prefix and, for
+    a key pair, the header prefix.
 
-    They are saved in a file that only the user can read, sealed with a key in the system keyring. On a system without
-    a keyring the file is not sealed, and a warning names it.
+    They are saved in a file that only the user can read, encrypted with a key in the system keyring. On a system
+    without a keyring, the file is not encrypted, and a warning names it.
 
     Args:
         credentials: a KeyPair, ClientSecret or ClientKey.
         name: the name to load them by: `tk.Session("paper", "research")`.
-        settings: by default those of the project; its addresses are where the credentials may go.
+        settings: by default those of the project; the credentials may be sent to their addresses.
 
     Returns:
         The saved profile.
 
     Raises:
         ConfigurationError: if the private key is kept elsewhere, no address of the environment is set, the name is
-            malformed, the keyring is locked or broken, or the file cannot be written.
+            invalid, the keyring is locked or broken, or the file cannot be written.
     """
     fields, environment = decompose(credentials), credentials.environment
     saved = profile_at(environment, as_profile_name(name))
@@ -277,6 +277,6 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
         what,
         f"{choice}To save one, run `toolkit credentials add NAME --environment {environment}` at a terminal, or "
         f"save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment variables or in "
-        f"{shown(settings.project / ENV_FILE)}. Looked there and in {shown(profiles_folder())}.",
+        f"{shown(settings.project / ENV_FILE)}. Both were checked, and {shown(profiles_folder())}.",
         about="name" if name else "credentials",
     )

@@ -1,1 +1,1 @@
-"""Access tokens: one request at a time (`single_flight`); the value, when it is renewed, and its store (`token`)."""
+"""Access tokens: one request at a time (`single_flight`); the token, when to renew it, and its store (`token`)."""

@@ -3,8 +3,8 @@
 A lock is held only to decide what to do: use the current token, wait for the caller who is fetching a new one, or
 fetch. It is never held across a request.
 
-A token request is sent again if that may help: 429, 5xx, `temporarily_unavailable` and broken connections may pass. The
-service document shows no rate limits; the bounds are ours, and those of calls (`transport.retry`).
+A token request is sent again if that may help: 429, 5xx, `temporarily_unavailable` and broken connections may be
+temporary. The service document shows no rate limits; the limits are ours, the same as for calls (`transport.retry`).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _LASTING: Final = frozenset(
 _LASTING_IS_REMEMBERED: Final = 30.0  # seconds
 _PASSING_IS_REMEMBERED: Final = 1.0  # seconds; for callers who waited for the request that failed
 _LONGEST_REMEMBERED: Final = 60.0  # seconds; bounds a Retry-After
-_LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop counts as stuck
-# Sends a token request; with `patiently=True`, without a good token, as often as is reasonable.
+_LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop is considered stuck
+# Sends a token request; with `patiently=True`, because there is no usable token, as often as is reasonable.
 Fetch = Callable[..., Flow[Token]]
 _SOURCES: Final[WeakSet[TokenSource]] = WeakSet()
 
@@ -48,12 +48,12 @@ _SOURCES: Final[WeakSet[TokenSource]] = WeakSet()
 class Flight:
     """A fetch in progress that other callers wait for.
 
-    It has landed when the fetch has ended, successfully or not. It does not carry the result: waiters look again,
-    because the result may be used up or stale by then.
+    It has landed when the fetch has ended, successfully or not. It does not contain the result: waiters look again,
+    because the result may be stale by then.
     """
 
     loop: AbstractEventLoop | None = None  # that fetches, or None for synchronous code
-    landed: Future[bool] = field(default_factory=Future)
+    landed: Future[None] = field(default_factory=Future)
     thread: int = field(default_factory=get_ident)
 
     def __post_init__(self) -> None:
@@ -68,11 +68,11 @@ class Flight:
     def wait(self, loop: AbstractEventLoop | None) -> Flow[bool]:
         """Wait until it has landed; the outcome is False if it cannot land.
 
-        A loop that fetches is asked for a sign of life again and again. It gives none while it is stopped, closed or
+        The fetching loop is asked repeatedly whether it is alive. It does not respond while it is stopped, closed or
         blocked, for example by a call that waits for a thread that in turn waits for this flight.
         """
         if loop is None and self.thread == get_ident():
-            return False  # a task of an event loop on this thread fetches, and cannot go on while the thread is blocked
+            return False  # an event loop of this thread fetches, and cannot continue while the thread is blocked
         seconds = None if self.loop in (None, loop) else _LONGEST_SILENCE
         while True:
             is_alive = self._sign_of_life()
@@ -97,7 +97,7 @@ class TokenSource:
 
     Attributes:
         shared: the same token in a store that processes share; None to keep it in this process.
-        token: the last token obtained, usable or not; None at first and after a 401.
+        token: the last token that was obtained, usable or not; None at first and after a 401.
         doubted: a token that was fetched after a 401, and that the service has not accepted yet.
     """
 
@@ -111,12 +111,12 @@ class TokenSource:
         self.doubted: Token | None = None
 
     def forget_flight(self) -> None:
-        """Reset to no fetch and a free lock, as a forked process has to, where the other threads do not exist."""
+        """Reset to no fetch and a free lock, as needed in a forked process, where the other threads do not exist."""
         self._lock = threading.Lock()
         self._flight: Flight | None = None
 
     def accept(self, token: Token) -> None:
-        """Note that the service accepted this token; if it is refused later, it is worth renewing."""
+        """Note that the service accepted this token; if it is refused later, a renewal may help."""
         if self.doubted is token:
             self.doubted = None
 
@@ -137,16 +137,16 @@ class TokenSource:
     def obtain(self, clock: Clock, fetch: Fetch) -> Flow[Token]:
         """Return the current token, the token that another caller is fetching, or a new token.
 
-        If a task that fetches is cancelled, its fetch goes on for the callers who wait for it or come later. If a fetch
-        fails in an unforeseen way, only its own caller gets the error; the next waiter fetches. If the service refuses,
-        that is remembered for a while, so that a hundred callers do not send a hundred requests that would all be
-        refused. If no new token is available, the old one is used until it expires.
+        If a task that fetches is cancelled, its fetch continues for callers who wait for it or come later. If a fetch
+        fails in an unexpected way, only its own caller gets the error; the next waiter fetches. A refusal is remembered
+        for a while, so that a hundred callers do not send a hundred requests that would all be refused. If no new token
+        is available, the old one is used until it expires.
         """
         mine: Flight | None = None
         shielded: Shielded | None = None
         alone = False
         loop = yield WhichLoop()
-        try:  # starts here, so that no interrupt leaves behind a flight that never lands
+        try:  # starts here, so that an interrupt cannot leave a flight that never lands
             while mine is None:
                 with self._lock:
                     token = self.token
@@ -164,7 +164,7 @@ class TokenSource:
                     alone = not (yield from flight.wait(loop))
             if loop is None:
                 return (yield from self._renewed(clock, fetch, alone=alone))
-            # Others wait for this fetch, and a time limit of this caller must not end it.
+            # Others wait for this fetch, so a time limit of this caller must not end it.
             shielded = Shielded(self._landing(mine, clock, fetch, alone=alone))
             return (yield shielded)  # type: ignore[no-any-return]
         finally:
@@ -181,7 +181,7 @@ class TokenSource:
         with self._lock:
             if self._flight is flight:
                 self._flight = None
-        flight.landed.set_result(True)
+        flight.landed.set_result(None)
 
     def _renewed(self, clock: Clock, fetch: Fetch, *, alone: bool) -> Flow[Token]:
         token = yield from self._fetched(clock, fetch, alone=alone)
@@ -234,9 +234,9 @@ def with_retries(
     *,
     jitter: Callable[[], float] = random.random,
 ) -> Flow[Token]:
-    """Send a token request until it gives a token, fails for good, or reaches the limits; raise the last error.
+    """Send a token request until it returns a token, fails permanently or reaches the limits; raise the last error.
 
-    `attempt` makes a new request for each try, from 1, because an assertion is valid for one request only.
+    `attempt` makes a new request for each try (numbered from 1), because an assertion is valid for one request only.
     """
     first_sent, tries = clock.monotonic(), 0
     while True:
@@ -250,12 +250,12 @@ def with_retries(
         elapsed = clock.monotonic() - first_sent
         pause = retry.pause(tries, elapsed, retry_after, jitter=jitter()) if failure.is_passing else None
         if pause is None:  # raised outside of the handler, so that the error has no context
-            raise failure if tries == 1 else failure.reworded(f"{failure.what} {tries} tries.", failure.next_step)
+            raise failure if tries == 1 else failure.reworded(f"{failure.what} ({tries} tries)", failure.next_step)
         yield Pause(pause, clock)
 
 
 def _seconds_until_another_try(error: TokenError | Unreachable, *, needs_token: bool) -> float:
-    """Return for how many seconds to remember a failure instead of sending another request; 0 for not at all."""
+    """Return for how many seconds to remember a failure instead of sending another request; 0 means not at all."""
     if isinstance(error, TokenRefused) and error.error in _LASTING:
         return _LASTING_IS_REMEMBERED
     if not isinstance(error, TokenRefused | Unreachable) or not error.is_passing:
@@ -265,7 +265,7 @@ def _seconds_until_another_try(error: TokenError | Unreachable, *, needs_token: 
 
 
 class MemoryTokenStore:
-    """Keeps tokens in this process; they are gone when it ends."""
+    """Keeps tokens in this process; they are lost when it ends."""
 
     def __init__(self) -> None:
         self._sources: dict[str, TokenSource] = {}
@@ -289,9 +289,8 @@ if hasattr(os, "register_at_fork"):
 def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials, token_url: str) -> TokenSource:
     """Return the token source of these credentials at this token endpoint.
 
-    With a store that processes share, the sessions of this process still share one source, which looks into the store
-    and keeps it alive. If the private key is kept elsewhere, an encryption key cannot be derived, and the token stays
-    in memory.
+    With a store that processes share, the sessions of this process still share one source, which uses the store. If the
+    private key is kept elsewhere, an encryption key cannot be derived, and the token stays in memory.
     """
     key = f"{credentials.fingerprint()} {token_url}"
     if isinstance(store, MemoryTokenStore):
@@ -306,7 +305,7 @@ def as_token_store(
 ) -> TokenStore | MemoryTokenStore:
     """Return where a session keeps its tokens: in this process, in the user's cache folder ("shared"), or in a store.
 
-    Tokens of a session with a clock of its own are useless to other sessions, so they are not shared.
+    Tokens of a session with its own clock are useless to other sessions, so they are not shared.
     """
     if store is None:
         return SHARED_IN_PROCESS if clock is None else MemoryTokenStore()

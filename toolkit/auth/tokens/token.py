@@ -1,10 +1,10 @@
-"""An access token with its lifetime, the reply of the token endpoint that brings one, and a store for processes.
+"""An access token with its lifetime, the token endpoint's response, and a store that processes share.
 
-Section 5.1 of the service document: a caller reuses one token until it expires. Renewing it slightly early, so
-that it does not expire on its way, is our addition. The reply is that of RFC 6749 section 5.
+Section 5.1 of the service document: a caller reuses one token until it expires. Renewing it slightly early, so that it
+does not expire in transit, is our addition. The response is that of RFC 6749 section 5.
 
-An entry of a store is JSON, sealed with a key derived from the credentials. Only a holder of the same credentials can
-find and read it. `FileTokenStore` keeps entries in the user's cache folder; a cache server can be another store.
+An entry of a store is JSON, encrypted with a key derived from the credentials. Only somebody with the same credentials
+can find and read it. `FileTokenStore` keeps entries in the user's cache folder; a cache server can be another store.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ _MOST_FIELDS: Final = 12  # named in an error
 _REQUEST_ERRORS: Final = frozenset({"invalid_request", "invalid_scope", "unsupported_grant_type"})
 _ERROR_CODE: Final = re.compile(r"[ !#-\[\]-~]+\Z")  # RFC 6749 section 5.2
 LARGEST_ENTRY: Final = 1 << 16  # bytes, sealed
-_EARLIEST_ISSUE: Final = timedelta(seconds=5)  # ahead of our clock, which may have been set back a little
+_EARLIEST_ISSUE: Final = timedelta(seconds=5)  # ahead of our clock, which may have been set back slightly
 _LOOK_AGAIN: Final = 0.02  # seconds
-# Seconds. A token request with its retries usually takes less; it takes longer if the reply comes in drips. Then this
-# process requests a token of its own, as it does if the holder is stuck.
+# Seconds. A token request with its retries usually takes less, but longer if the response arrives very slowly. Then
+# this process requests its own token, as it does if the lock's holder is stuck.
 _PATIENCE: Final = 60.0
 
 
 def early_seconds(lifetime: timedelta) -> float:
-    """Return how many seconds before its end a token of this lifetime is renewed."""
+    """Return how many seconds before it expires a token of this lifetime is renewed."""
     return min(EARLY_AT_MOST, EARLY_SHARE * lifetime.total_seconds())
 
 
@@ -72,15 +72,15 @@ class Token:
         issued_at: when its lifetime starts: the instant before it was requested.
         expires_at: when it ends, according to the service's `expires_in`.
         expires_monotonic: when it ends on the monotonic clock, in seconds.
-        early: seconds before its end at which to ask for a new one; by default a tenth of the lifetime, and at most 10.
-        renew_at: when to request a new one, slightly before it ends.
+        early: how many seconds before it expires to request a new one; by default a tenth of the lifetime, at most 10.
+        renew_at: when to request a new one, slightly before it expires.
         renew_monotonic: the same instant on the monotonic clock, in seconds.
     """
 
     access_token: Secret
     issued_at: datetime
     expires_at: datetime
-    # The second clock notices what the wall clock cannot: that the wall clock was set back.
+    # The second clock detects what the wall clock cannot: that the wall clock was set back.
     expires_monotonic: float = field(default=math.inf, repr=False, compare=False)
     early: float | None = field(default=None, repr=False, compare=False)
     renew_at: datetime = field(init=False, repr=False, compare=False)
@@ -122,7 +122,7 @@ class Token:
     def is_usable(self, clock: Clock) -> bool:
         """Return True if the token lasts for another call on both clocks.
 
-        Both count, so that a laptop requests a new token after it was asleep.
+        Both are checked, so that a laptop requests a new token after it was asleep.
         """
         return clock.monotonic() < self.renew_monotonic and clock.now() < self.renew_at
 
@@ -137,14 +137,14 @@ def read_token_response(
     scrub: Callable[[str], str] = str,
     credentials: Credentials | None = None,
 ) -> Token:
-    """Return the token in a reply of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
+    """Return the token in a response of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
 
-    The tokens in the reply are entered in the register of secrets. `expires_in` may be a number or numeric text. If it
+    The tokens in the response are added to the register of secrets. `expires_in` may be a number or numeric text. If it
     is missing or null, the validity of section 8 applies (15 minutes). More than a day counts as a day. Anything else,
     such as less than a second, is refused, because such a token could not be used.
 
     `requested_at` and `requested_monotonic` are the instant before the request was sent, on both clocks. `scrub`
-    removes known secrets from everything of the reply that goes into a message, with advice about `credentials`.
+    removes known secrets from what an error quotes, and its advice is about `credentials`.
     """
     try:
         fields = json.loads(body)
@@ -156,7 +156,7 @@ def read_token_response(
         kind = excerpt(scrub(headers.get("content-type", "no content type")), 60)
         what = f"The token endpoint answered {status} without a JSON object ({kind}, {len(body)} bytes)."
         raise TokenResponseInvalid(what, "Check the auth address: this may be a login page or a proxy.")
-    # Even if the reply is refused: its tokens may be good, including those that the document does not name.
+    # Even if the response is refused: its tokens may be valid, including those that the document does not name.
     texts = [(name.upper(), fields.get(name)) for name in _TOKENS]
     REGISTER.add_all((name, Secret(text)) for name, text in texts if isinstance(text, str))
     access_token, token_type, seconds = fields.get("access_token"), fields.get("token_type"), _seconds(fields)
@@ -179,7 +179,7 @@ def read_token_response(
 
 
 def _seconds(fields: Mapping[str, Any]) -> float:
-    """Return the lifetime in seconds that a reply states; NaN if it is not a number."""
+    """Return the lifetime in seconds that a response states; NaN if it is not a number."""
     value = fields.get("expires_in")
     if value is None:
         return TOKEN_VALIDITY.total_seconds()
@@ -200,7 +200,7 @@ def _refusal(
     error = error if isinstance(error, str) and _ERROR_CODE.match(error) else None
     server_time, wait = parse_http_date(headers.get("date", "")), retry_after_of(headers, now)
     offset = None if server_time is None else now - server_time
-    did = "gave no token"
+    did = "returned no token"
     if status >= 500 or error == "temporarily_unavailable":
         advice = "The service itself has a problem; try again later."
     elif status == 429:
@@ -234,10 +234,10 @@ def _what_to_check(error: str | None, offset: timedelta | None, credentials: Cre
 
 @runtime_checkable
 class TokenStore(Protocol):
-    """Keeps sealed tokens for processes that share nothing else: on a disk, in a cache server, in a cluster.
+    """Stores sealed tokens for several processes: on a disk, in a cache server or in a cluster.
 
-    Names of entries look random. If a method raises, the store counts as unavailable and tokens are kept in memory.
-    Threads and event loops call the methods, so none may take long.
+    Names of entries look random. If a method raises an error, the store counts as unavailable and tokens are kept in
+    memory. Threads and event loops call the methods, so they must return quickly.
     """
 
     def read(self, name: str, /) -> bytes | None:
@@ -245,11 +245,11 @@ class TokenStore(Protocol):
         ...
 
     def write(self, name: str, data: bytes, /) -> None:
-        """Replace the entry of this name, whole or not at all."""
+        """Replace the entry of this name atomically."""
         ...
 
     def try_lock(self, name: str, /) -> Any | None:
-        """Lock the entry of this name, or return None at once if it is locked. The lock of a dead process is free.
+        """Lock the entry of this name, or return None at once if it is locked. The lock of a dead process is released.
 
         The lock has a method `release`, which any thread may call.
         """
@@ -257,7 +257,7 @@ class TokenStore(Protocol):
 
 
 class SharedToken:
-    """The token in a store for one set of credentials and one token endpoint, which determine the seal."""
+    """The token in a store for one set of credentials and one token endpoint, which determine the encryption key."""
 
     def __init__(self, store: TokenStore, identity: bytes, token_url: str) -> None:
         self._store = store
@@ -280,7 +280,7 @@ class SharedToken:
                 if lock is not None or alone or not self._is_available or clock.monotonic() >= give_up_at:
                     break
                 lock = self._attempt(lambda: self._store.try_lock(self._seal.name))
-                # With the lock in hand, look once more: another process may have been quicker.
+                # Once locked, look again: another process may have been faster.
                 if lock is None and self._is_available:
                     yield Pause(_LOOK_AGAIN, clock)
             token = yield from fetch()
@@ -311,7 +311,7 @@ class SharedToken:
             self._is_available = False
             if not self._has_warned:
                 self._has_warned = True
-                # The error of somebody else's store may quote anything, such as an address with a password in it.
+                # The error of a foreign store may quote anything, such as an address with a password in it.
                 reason = type(error).__name__
                 if isinstance(error, OSError) and isinstance(self._store, FileTokenStore):
                     reason = f"{self._store!r}: {error.strerror}"
@@ -320,9 +320,9 @@ class SharedToken:
 
 
 def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
-    """Return the token of an entry, or None if it was made with another seal, or its token has expired.
+    """Return the token of an entry, or None if it was sealed with another key, or its token has expired.
 
-    The token is entered in the register of secrets. Its remaining lifetime, which the wall clock tells, is measured on
+    The token is added to the register of secrets. Its remaining lifetime is read from the wall clock, and measured on
     the monotonic clock from then on. A token that lasts longer than a day, or was issued more than 5 s from now, also
     counts as missing: one of the two clocks must be wrong, so the time of expiry cannot be trusted.
     """
@@ -347,12 +347,12 @@ def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
 
 
 class FileTokenStore:
-    """Keeps entries as files in a folder that only their user may enter.
+    """Stores entries as files in a folder that only their user may enter.
 
     Nothing is read or written through a link. An entry must be a plain file that belongs to this user and has at most
     LARGEST_ENTRY bytes; anything else in its place counts as missing, and the next entry replaces it. Methods raise
-    OSError if the folder is a link or belongs to another user, or the disk fails or does not have locks.
-    The folder is made when it is first needed; by default it is in the user's cache folder.
+    OSError if the folder is a link or belongs to another user, or if the disk fails or does not support locks. The
+    folder is made when it is first needed; by default it is in the user's cache folder.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -370,7 +370,7 @@ class FileTokenStore:
         return read_private(self.folder / f"{name}.token", LARGEST_ENTRY)
 
     def write(self, name: str, data: bytes, /) -> None:
-        """Replace the entry of a name, whole or not at all."""
+        """Replace the entry of a name atomically."""
         self._make_folder()
         write_atomically(self.folder / f"{name}.token", data, private=True)
 

@@ -1,3 +1,3 @@
-"""The cassettes of a project: which there are and what is in them (`facts`), what is wrong with them (`checking`), what
-changed between two (`comparing`), and rewriting them: scrubbed again, or without some interactions (`rewriting`).
+"""The cassettes of a project: lists and contents (`facts`), checks for problems (`checking`), comparison of two
+(`comparing`), and rewriting: scrubbing them again, or dropping interactions (`rewriting`).
 """

@@ -1,4 +1,4 @@
-"""Check recordings: readable, complete, without secrets, in line with today's rules, not stale, and played."""
+"""Check that recordings are readable, complete, without secrets, in line with today's rules, not stale, and played."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ def check_cassettes(
     settings: Settings | None = None,
     clock: Clock | None = None,
 ) -> pd.DataFrame:
-    """Return what is wrong with recordings; no rows if all are clean, complete, readable and not stale.
+    """Return what is wrong with recordings; there are no rows if all are clean, complete, readable and not stale.
 
-    Clean means that `tk.scan` finds nothing, and that recording the same calls today, under today's rules, would
-    replace nothing more. Nothing is changed.
+    Clean means that `tk.scan` finds nothing, and that today's rules would not replace anything more. Nothing is
+    changed.
 
     Args:
         cassettes: names, files and folders; by default the cassettes folder of the project.
-        play_log: the folder that TOOLKIT_PLAY_LOG named while notebooks or tests ran, or that `verify` was given: then
-            interactions that they did not play are listed.
+        play_log: the folder in TOOLKIT_PLAY_LOG when notebooks or tests ran, or the one that was passed to `verify`; if
+            given, interactions that were not played are listed too.
         settings: by default those of the project.
-        clock: by default the machine's; it decides what is stale.
+        clock: by default the machine's; used to decide what is stale.
 
     Returns:
         One row per problem, file by file:
-            name (str): what to open the file by.
+            name (str): name or path with which to open the file.
             kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale" or
                 "unplayed".
             line (Int64): its line, from 1, if it is known.
-            interaction (Int64): number of the interaction, from 1, if it is about one.
+            interaction (Int64): number of the interaction, from 1, if the problem is about one.
             what, next (str): what is wrong, and what to do.
 
     Raises:
@@ -71,7 +71,7 @@ def check_cassettes(
     paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
     if missing := next((path for path in paths if not os.path.lexists(path)), None):  # a broken link is a problem
         what = f"The cassette {missing} does not exist."
-        raise ConfigurationError(what, "See which there are: toolkit cassettes list.", about="cassettes")
+        raise ConfigurationError(what, "To see which exist: toolkit cassettes list.", about="cassettes")
     played = None if play_log is None else read_play_log(play_log)
     now = as_clock(clock).now()
     findings = scan_files([path for path in paths if path.is_file()], settings=settings)
@@ -110,11 +110,11 @@ def _problems(
         replacements = []
     for number, counts in replacements:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-        what = f"Recorded today, this would be replaced: {kinds}."
+        what = f"Under today's rules, this would be replaced: {kinds}."
         yield _Problem("rules", what, _TO_SCRUB, opened.items[number].line, number + 1)
     if opened.is_torn:
         what = f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} can be played."
-        yield _Problem("incomplete", what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
+        yield _Problem("incomplete", what, "Open it once with tk.Cassette, which removes it, or record it again.")
     stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
     if stale is not None:
         yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')

@@ -1,7 +1,7 @@
-"""Compare two recordings of the same calls: which were added or removed, and what changed in the answers.
+"""Compare two recordings of the same calls: which calls were added or removed, and what changed in the responses.
 
-Values are not compared, because they differ on any day. JSON is compared by the members that it has and by their types,
-all rows of an array together; other bodies by their media type.
+Values are not compared, because they differ every day. JSON is compared by its members and their types, all rows of an
+array together; other bodies by their media type.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 KINDS: Final = ("added", "removed", "type", "status", "timing")
 _LONGEST_PLACE: Final = 120  # characters
 _FACTOR: Final = 2.0  # between times that have changed,
-_LEAST_SECONDS: Final = 0.1  # if the difference is at least this
+_LEAST_SECONDS: Final = 0.1  # if they differ by at least this
 _MATCHER: Final = Matcher(OURS)
 _NULL: Final = "null"
 _TYPES: Final = {bool: "boolean", str: "string", dict: "object", list: "array", type(None): _NULL}
 _NOTHING: Final[tuple[str, frozenset[str]]] = ("", frozenset())
-# By path, such as `$.accounts[].cash`: the path that it is in, and the names of its JSON types. Outer paths come first.
+# By path, such as `$.accounts[].cash`: the parent path, and the names of the JSON types. Outer paths come first.
 Shape = dict[str, tuple[str, set[str]]]
 
 
@@ -51,7 +51,7 @@ class RecordingChange(NamedTuple):
 
 
 def compare_interactions(old: Interaction, new: Interaction, call: RecordingChange) -> Iterator[RecordingChange]:
-    """Yield what changed in the answer to a call: its status, the shape of its body, and how long it took.
+    """Yield what changed in the response to a call: its status, the shape of its body, and how long it took.
 
     `call` has the fields that all changes have in common: method, URI and numbers, safe to show.
     """
@@ -76,8 +76,8 @@ def _changes_of_bodies(
 ) -> Iterator[RecordingChange]:
     """Yield the differences between two bodies.
 
-    A type that a path did not have before is a change; null is not, since a value may be missing on any day. Nothing
-    is said about what is in a path that is missing, or in an array that is empty on one side.
+    A type that a path did not have before is a change; null is not, since a value may be missing on some days. What is
+    inside a path that is missing, or an array that is empty in one recording, is not reported.
     """
     shapes = [_shape_of(old), _shape_of(new)]
     if not all(shapes):
@@ -99,7 +99,7 @@ def _changes_of_bodies(
 
 
 def _shape_of(response: RecordedResponse) -> Shape:
-    """Return the shape of a JSON body, in which all items of an array count as one; it is empty for any other body."""
+    """Return the shape of a JSON body, with all items of an array as one; it is empty for any other body."""
     shape: Shape = {}
     try:
         content = json.loads(decompress_body(response.headers, response.body))
@@ -120,10 +120,10 @@ def _described(response: RecordedResponse, shape: Shape) -> str:
 
 
 def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | None = None) -> pd.DataFrame:
-    """Return what changed from one recording of a story to another.
+    """Return what changed from one recording to another recording of the same calls.
 
     Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. Values in the
-    answers are not compared: they differ on any day.
+    responses are not compared, because they differ every day.
 
     Args:
         old, new: names or paths of the cassettes.
@@ -132,12 +132,12 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
     Returns:
         One row per change, in the order of the old recording:
             kind (str): "added" or "removed" for a call or a member of JSON; "type" for a member of another type or a
-                body of another media type; "status"; "timing" for an answer that took at least twice as long, or half
-                as long, by at least 0.1 s.
+                body of another media type; "status"; "timing" for a response that took at least twice as long, or at
+                most half as long, and differs by 0.1 s or more.
             method, uri (str): the call.
-            place (str): where in the answer, such as `$.accounts[].cash`; missing for the whole call.
-            before, after (str): what was there and what is there; missing if there was or is nothing.
-            old, new (Int64): number of the call in each recording, from 1; missing if it is only in the other.
+            place (str): where in the response, such as `$.accounts[].cash`; missing for the whole call.
+            before, after (str): the old and the new type, status or time; missing if there is none.
+            old, new (Int64): number of the call in each recording, from 1; missing if the call is not in it.
 
     Raises:
         CassetteMiss, CassetteCorrupt: if one of them does not exist or is not a cassette.

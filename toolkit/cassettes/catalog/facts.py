@@ -1,4 +1,4 @@
-"""The cassettes of a folder, and what is in one of them: tables, single interactions, and the facts in `list`."""
+"""The cassettes of a folder and their contents: tables, single interactions, and the columns of `list`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 EXCERPT: Final = 2_000  # characters of a body
 _LONGEST_URI, _LONGEST_VALUE = 2_000, 500  # characters
-# In the cassettes of vcrpy and of most other programs.
+# In the cassettes of vcrpy and of most other recorders.
 _SIGN: Final = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?(?:http_)?interactions:|["'](?:http_)?interactions["']""")
 # Types of the columns that are not text, in all tables of the catalog.
 _TYPES: Final = {
@@ -64,11 +64,11 @@ def list_cassettes(
     Args:
         folder: by default the cassettes folder of the project.
         settings: by default those of the project.
-        clock: by default the machine's; it decides what is stale.
+        clock: by default the machine's; used to decide what is stale.
 
     Returns:
         Sorted by path:
-            name (str): what to open it by.
+            name (str): name or path with which to open it.
             environments (str): names of the environments that were called, separated by commas.
             interactions (int64): how many there are.
             recorded (datetime64[us, UTC]): when the first interaction was recorded; missing if that is not known.
@@ -96,7 +96,7 @@ def list_cassettes(
 
 
 def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
-    """Return a sentence about a recording that is older than this many days, or None if it is not, or never stale."""
+    """Return a sentence about a recording that is older than this many days; None if it is not, or is never stale."""
     if recorded_at in (None, EPOCH) or stale_after is None or now - recorded_at < timedelta(days=stale_after):
         return None
     return (
@@ -106,7 +106,7 @@ def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | 
 
 
 def name_of(path: Path, settings: Settings) -> str:
-    """Return what to type to open a file: its name in the project's cassettes folder, else a path."""
+    """Return a file's name in the project's cassettes folder, or else its path."""
     if path.suffix == ".yaml" and "." not in path.stem and path.absolute().parent == settings.cassettes_folder:
         return path.stem
     try:
@@ -118,7 +118,7 @@ def name_of(path: Path, settings: Settings) -> str:
 def cassettes_in(folder: Path) -> list[Path]:
     """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out."""
     if not folder.is_dir():
-        what = f"The folder {folder} does not exist."
+        what = f"There is no folder {folder}."
         raise ConfigurationError(what, "Record something first, or name another folder.", about="folder")
     files = []
     for where, folders, names in os.walk(folder):
@@ -129,7 +129,7 @@ def cassettes_in(folder: Path) -> list[Path]:
 
 
 def cassettes_at(place: str | Path | None, settings: Settings) -> list[Path]:
-    """Return the cassettes that a folder, a file or a name stands for; for None, those of the project."""
+    """Return the cassettes that a folder, a file or a name refers to; for None, those of the project."""
     path = settings.cassettes_folder if place is None else expanded(place, about="cassettes")
     if place is None or path.is_dir():
         return cassettes_in(path)
@@ -142,7 +142,7 @@ def _may_be_cassette(path: Path) -> bool:
     except UnfitFile:
         return False
     except OSError:
-        return True  # whoever reads it says why not
+        return True  # reading it raises an error that says why
     is_empty = path.suffix != "" and not data.strip()
     return is_empty or contents.is_ours(data) or _SIGN.search(data) is not None
 
@@ -152,12 +152,12 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Con
     path = find_cassette(cassette, settings)
     data = read_bytes(path)
     if not data.strip():
-        raise differences.missing(path, settings, to_record="see which there are: toolkit cassettes list")
+        raise differences.missing(path, settings, to_record="see which exist: toolkit cassettes list")
     return contents.read(data, source=str(path))
 
 
 def as_numbers(numbers: int | Iterable[int], count: int) -> set[int]:
-    """Return the interactions, from 0, that numbers from 1 name, of a recording with `count` of them."""
+    """Convert numbers of interactions from 1 to numbers from 0, for a recording with `count` of them."""
     several = numbers if isinstance(numbers, Iterable) else (numbers,)
     return {as_count(number, about="numbers", least=1, most=count) - 1 for number in several}
 
@@ -178,12 +178,12 @@ def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber | None
 
 
 def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str, Any]:
-    """Return one interaction, by its number from 0, as a row: as it would be recorded today, or without a scrubber.
+    """Return one interaction, by its number from 0, as a row: as it would be recorded today if there is a scrubber.
 
     All texts are safe to show. The members are: `number` (from 1), `recorded`, `method`, `uri`, `status` (599 if no
-    answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the answer's body),
-    `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, and
-    `problem`: why the interaction cannot be read, or "". Then no more than the request is known.
+    answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the response body),
+    `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, and `problem`: why
+    the interaction cannot be read, or "". Then no more than the request is known.
     """
     interaction, problem = opened.interaction_or_error(number), ""
     if isinstance(interaction, CassetteCorrupt):
@@ -212,8 +212,8 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str
 def messages_of(interaction: Interaction, scrubber: Scrubber, characters: int = EXCERPT) -> dict[str, dict[str, Any]]:
     """Return `request` and `response` of an interaction as they would be recorded today.
 
-    Each has `headers` (pairs), `body` (the beginning of it as text, decompressed; JSON with one member a line), `size`
-    (bytes of the body as recorded), and `is_cut`: whether the body goes on.
+    Each has `headers` (pairs), `body` (its beginning as text, decompressed; JSON with one member per line), `size`
+    (bytes of the body as recorded), and `is_cut` (whether the body is longer).
     """
     safe, shown = safe_to_show(interaction, scrubber), {}
     for name in ("request", "response"):
@@ -240,7 +240,7 @@ def _text_of(headers: HeaderList, body: bytes) -> str:
 
 
 def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
-    """Return a scrubber that knows the secrets in recordings that nobody scrubbed, so that none of them is shown."""
+    """Return a scrubber that knows the secrets in recordings that were not scrubbed, so that none of them is shown."""
     scrubber = todays_scrubber(settings)
     for interaction in (each for opened in recordings if opened.is_foreign for each in opened.readable().values()):
         with suppress(SecretLeak):

@@ -1,4 +1,4 @@
-"""Rewrite recordings: scrub them again with the rules of today and the same gate, and drop interactions.
+"""Rewrite recordings: scrub them again with today's rules and checks, and drop interactions.
 
 A file is rewritten in one step, while nobody records to it.
 """
@@ -36,31 +36,31 @@ ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
 # A placeholder as it is, and as URLs and JSON write it.
 _PLACEHOLDER: Final = re.compile(r"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
 _OF_BODY: Final = ("content-length", "content-encoding")  # they change with a body in which something is replaced
-# What tools and services write where there is nothing to hide, as a whole value.
+# Whole values that tools and services write instead of a secret.
 _STAND_IN: Final = re.compile(r"(?i)<[\w -]+>|\[[\w -]+\]|suppress|test_set_cookie|(?:dummy|fake|test)[\w-]*")
 
 
 def scrub_cassette(
     cassette: str | Path, *, rules: Rules | None = None, dry_run: bool = False, settings: Settings | None = None
 ) -> pd.DataFrame:
-    """Scrub a recording again, as if it were recorded today.
+    """Scrub a recording again, as if it had been recorded today.
 
     Interactions in which nothing is replaced keep their bytes; a file of stock vcrpy is rewritten as ours.
 
     Args:
         cassette: name or path.
-        rules: rules besides those of the project.
-        dry_run: change nothing.
+        rules: rules in addition to those of the project.
+        dry_run: True to change nothing.
         settings: by default those of the project.
 
     Returns:
-        What is replaced, one row for each interaction and kind: `number` (int64, from 1), `kind` (str; a placeholder
-        such as ACCESS_TOKEN, "address", "personal data" or "other") and `count` (int64).
+        What is replaced, with one row for each interaction and kind: `number` (int64, from 1), `kind` (str, such as
+        ACCESS_TOKEN, "address", "personal data" or "other") and `count` (int64).
 
     Raises:
         ConfigurationError: if the file is JSON.
         CassetteBusy: if somebody is recording to the file.
-        SecretLeak: if it holds a secret that cannot be removed; nothing was changed.
+        SecretLeak: if it contains a secret that cannot be removed; nothing was changed.
         CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
     """
     settings = as_settings(settings)
@@ -91,20 +91,20 @@ def prune_cassette(
     dry_run: bool = True,
     settings: Settings | None = None,
 ) -> pd.DataFrame:
-    """Show which interactions would be dropped from a recording, or with `dry_run=False` drop them.
+    """Show which interactions would be dropped from a recording or, with `dry_run=False`, drop them.
 
     The others are scrubbed again, as by `scrub_cassette`, and keep their bytes if nothing is replaced in them. Their
-    numbers change, so a cell that drops by number must not run twice: by default nothing is written.
+    numbers change, so a cell that drops by number must not run twice; this is why nothing is written by default.
 
-    Dropped are the interactions with these numbers, and the calls that fit all other conditions. A token request goes
-    with the last of its calls.
+    The interactions with these numbers are dropped, and the calls that meet all other conditions. A token request is
+    dropped with the last of its calls.
 
     Args:
         cassette: name or path.
         numbers: one or several, from 1.
-        method: drop calls of this method,
-        uri: whose URI, or path with or without its query, fits this pattern (`*` stands for any text),
-        play_log: and that are not played according to this log (see `check_cassettes`).
+        method: drop calls with this method.
+        uri: drop calls whose URI, or path with or without its query, matches this pattern (`*` is any text).
+        play_log: drop calls that are not played according to this log (see `check_cassettes`).
         dry_run: False to write the file; by default nothing is changed.
         settings: by default those of the project.
 
@@ -114,7 +114,7 @@ def prune_cassette(
     Raises:
         ConfigurationError: if an interaction does not exist, nothing would be left, or the file is JSON.
         CassetteBusy: if somebody is recording to the file.
-        SecretLeak: if what is left holds a secret that cannot be removed; nothing was changed.
+        SecretLeak: if what is left contains a secret that cannot be removed; nothing was changed.
         CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it or what is left cannot be read.
     """
     settings = as_settings(settings)
@@ -141,14 +141,14 @@ def prune_cassette(
         return rescrubbed(now, scrubber, kept)[0]
 
     if dropped:
-        pruned(opened)  # also on trial, so that its errors come before anything is dropped
+        pruned(opened)  # also in a dry run, so that errors are raised before anything is dropped
         if not dry_run:
             rewrite(opened.path, scrubber, pruned)
     return table_of(opened, sorted(dropped), scrubber)
 
 
 def _calls(opened: Contents, method: str | None, uri: str | None, played: Container[int] | None) -> set[int]:
-    """Return the calls, by their numbers from 0, that fit all conditions that are given."""
+    """Return the calls, by their numbers from 0, that meet all given conditions."""
     fitting = set()
     for number, interaction in opened.readable().items():
         head, parts = interaction.request, urlsplit(interaction.request.uri)
@@ -164,7 +164,7 @@ def _calls(opened: Contents, method: str | None, uri: str | None, played: Contai
 
 
 def _token_requests(opened: Contents, dropped: Container[int]) -> set[int]:
-    """Return the token requests that authorized calls of which all are dropped, by their numbers."""
+    """Return the numbers of the token requests whose calls are all dropped."""
     left = opened.readable()
     used = {each.authorized_by for each in left.values()}
     still_used = {each.authorized_by for number, each in left.items() if number not in dropped}
@@ -182,7 +182,7 @@ def check_rewritable(path: Path) -> None:
 
 
 def rewrite(path: Path, scrubber: Scrubber, change: Callable[[Contents], bytes]) -> None:
-    """Replace the content of a cassette by what `change` makes of it. If that is the same, nothing is written."""
+    """Replace the content of a cassette with what `change` returns. If that is the same, nothing is written."""
     recorder = Recorder(path, scrubber)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -210,8 +210,8 @@ def rescrubbed(
 ) -> tuple[bytes, list[tuple[int, dict[str, int]]]]:
     """Return a file scrubbed again, and what was replaced: numbers, from 0, with the count of each kind of secret.
 
-    Interactions in which nothing is replaced keep their bytes. If `recorded` names some by their numbers, the result
-    holds only these.
+    Interactions in which nothing is replaced keep their bytes. If `recorded` has numbers, the result contains only
+    these interactions.
     """
     data = opened.raw
     scrubber.recall(data)
@@ -219,7 +219,7 @@ def rescrubbed(
         recorded = {number: opened.interaction(number) for number in range(len(opened))}
     known_count = -1
     safe: dict[int, Interaction] = {}
-    while len(scrubber.known) != known_count:  # earlier ones may hold what a later one named
+    while len(scrubber.known) != known_count:  # earlier ones may contain what a later one names
         known_count = len(scrubber.known)
         safe = {number: scrub(interaction, scrubber) for number, interaction in recorded.items()}
     # A difference in the noted rules alone is not a change.
@@ -231,13 +231,13 @@ def rescrubbed(
         ]
         data = b"".join((HEADER, *items)) if items else b""
     scrubber.known.check(data, where=f"{opened.source}, scrubbed again,")
-    # What a user's rule names counts, whatever it is.
+    # What a user's rule names always counts.
     telling = [each for each in changed if scrubber.has_rules or not _are_dummies(recorded[each], safe[each])]
     return data, [(each, _counts(recorded[each], safe[each], scrubber)) for each in telling]
 
 
 def _are_dummies(before: Interaction, after: Interaction) -> bool:
-    """Return whether only stand-ins such as `REDACTED` were replaced, about which there is nothing to say."""
+    """Return whether only stand-ins such as `REDACTED` were replaced, which need not be reported."""
     old, new = _text_of(before), _text_of(after)
     first, *others = map(re.escape, _PLACEHOLDER.split(new)[::2])
     # Atomic groups prevent slow backtracking, which would not find a better match.
@@ -246,7 +246,7 @@ def _are_dummies(before: Interaction, after: Interaction) -> bool:
 
 
 def _counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
-    """Return how often scrubbing replaced something in an interaction, by the kind of what stood there."""
+    """Return how often scrubbing replaced something in an interaction, by kind."""
     old, new = _text_of(before), _text_of(after)
     kinds = placeholders_in(new)
     kinds.subtract(placeholders_in(old))
@@ -262,7 +262,7 @@ def placeholders_in(text: str) -> Counter[str]:
 
 
 def _text_of(interaction: Interaction) -> str:
-    """Return all that may be scrubbed in an interaction as one text, with bodies decompressed."""
+    """Return everything that may be scrubbed in an interaction as one text, with bodies decompressed."""
     request, response, failure = interaction.request, interaction.response, interaction.failure
     texts = [request.uri, response.reason, failure.message if failure else ""]
     for message in (request, response):

@@ -1,13 +1,13 @@
 """The interactions of a cassette file, by number, no matter which tool wrote the file.
 
-In a file of ours that is laid out as the recorder writes it, interactions are found by a byte search, however many
-there are. Each is parsed when it is first needed, without a YAML parser if it has the usual shape. A file that an
-editor has laid out differently, or that stock vcrpy wrote, is parsed as a whole.
+In one of our files with the recorder's layout, interactions are found by a byte search, however many there are. Each is
+parsed when it is first needed, without a YAML parser if it has the usual shape. A file that was reformatted in an
+editor, or that stock vcrpy wrote, is parsed as a whole.
 
-vcrpy stores what a client handed to it. So the body of a request may be text, bytes, a file, an iterator or, with
-aiohttp, values of JSON; headers may be a mapping or a list of pairs, with one value or several; and other tools put the
-content of a response elsewhere. The time of such an interaction is its Date header, or else a fixed instant. Files that
-other programs recorded are recognized, so that the error says what they are.
+vcrpy stores what a client passed to it. So the body of a request may be text, bytes, a file, an iterator or, with
+aiohttp, JSON values; headers may be a mapping or a list of pairs, with one value or several; and other tools put the
+content of a response elsewhere. The time of such an interaction is its Date header, or else a fixed instant. Files of
+other recorders are recognized, so that the error says what they are.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _NOT_CONVERTED: Final = (
     "with `toolkit cassettes import FILE NAME`"
 )
 _OLD: Final = "it is in the format of an older version of vcrpy, before 1.0, which `python -m vcr.migration` converts"
-# What stands in the files of other programs, and what to say of them; the first that fits counts.
+# What is typical of other programs' files, and what to say about them; the first match counts.
 _OTHER_PROGRAMS: Final = (
-    (rb"\A\s*\{\s*\"log\"\s*:", "it is a HAR file; `toolkit cassettes import FILE NAME` makes a cassette of it"),
+    (rb"\A\s*\{\s*\"log\"\s*:", "it is a HAR file; `toolkit cassettes import FILE NAME` makes a cassette from it"),
     (rb"!!python/object:vcr\.request\.Request|\A(?:\[\s*\{\s*\"|- )request\b", _OLD),
     (rb"recorded_with[\"']? *: *[\"']?betamax", _NOT_CONVERTED.format("betamax")),
     (rb"recorded_with[\"']? *: *[\"']?(?:VCR-vcr|vcr/)", _NOT_CONVERTED.format("R's vcr")),
     (rb"recorded_with[\"']? *: *[\"']?VCR|!ruby/struct:VCR::", _NOT_CONVERTED.format("Ruby's VCR")),
-    (rb"(?m)^[ \t{]{0,8}[\"']?http_interactions[\"']? *:", _NOT_CONVERTED.format("Ruby's VCR or a relative of it")),
+    (rb"(?m)^[ \t{]{0,8}[\"']?http_interactions[\"']? *:", _NOT_CONVERTED.format("Ruby's VCR or a similar program")),
     (rb"parsed_body[\"']? *:", _NOT_CONVERTED.format("the serializer of pydantic-ai")),
     (rb"(?m)^ {4}url: ", _NOT_CONVERTED.format("go-vcr")),
 )
@@ -65,10 +65,10 @@ _ITEM: Final = re.compile(rb"(?m)^ {0,2}- (?=request:|response:)")
 class Item(NamedTuple):
     """The place of an interaction in a file, and its fields if the file was parsed as a whole."""
 
-    line: int | None  # its first line, from 1, if it is known
+    line: int | None  # its first line, from 1, if known
     start: int = 0  # its first byte in a file that is parsed one by one,
-    end: int = 0  # and the byte after its last
-    fields: Any = None  # what a parser made of it in another file
+    end: int = 0  # and the byte after its end
+    fields: Any = None  # its parsed fields in any other file
 
 
 @dataclass(eq=False)
@@ -77,9 +77,9 @@ class Contents:
 
     Attributes:
         items: where they are.
-        data: the bytes of a file of ours that is laid out as the recorder writes it, up to the end of the last complete
-            item; None for a file that was parsed as a whole.
-        is_foreign: True if stock vcrpy wrote the file: with real addresses, and without keys of ours.
+        data: the bytes of one of our files with the recorder's layout, up to the end of the last complete item; None
+            for a file that was parsed as a whole.
+        is_foreign: True if stock vcrpy wrote the file, with real addresses and without our keys.
         is_torn: True if the file ends in an incomplete interaction, left by an interrupted write.
         source: the file, for messages.
         raw: the bytes of the file.
@@ -133,7 +133,7 @@ class Contents:
         raise _corrupt(self.source, f"in interaction {number + 1}, {why}", line)
 
     def _parsed(self, item: bytes, line: int) -> Any:
-        """Return the fields of one block item of ours; `line` is its first line in the file, from 1."""
+        """Return the fields of one of our block items; `line` is its first line in the file, from 1."""
         try:
             items = yaml_text.load(item)
         except yaml_text.NotYaml as error:
@@ -146,7 +146,7 @@ class Contents:
         return {number: each for number, each in found if isinstance(each, Interaction)}
 
     def head(self, number: int) -> RecordedRequest:
-        """Return a request with at least its method and URI, which are empty if they cannot be read."""
+        """Return a request with at least a method and a URI, which are empty if they cannot be read."""
         item = self.items[number]
         match = _HEAD.match(self.data, item.start, item.end) if self.data else None
         if match is not None and is_uri(uri := match[2].decode("ascii")):
@@ -159,12 +159,12 @@ class Contents:
         return found.request if isinstance(found, Interaction) else RecordedRequest("", "")
 
     def item(self, number: int) -> bytes:
-        """Return the bytes of an item in a file that is laid out as the recorder writes it. Another can follow."""
+        """Return the bytes of an item in a file with the recorder's layout. Another item can follow."""
         item = (self.data or b"")[self.items[number].start : self.items[number].end]
         return item if item.endswith(b"\n") else item + b"\n"
 
     def appendable(self) -> bytes:
-        """Return the bytes to append the next item to; b"" without items, because vcrpy needs at least one."""
+        """Return the bytes to append the next item to; b"" if there are no items, because vcrpy needs at least one."""
         return b"".join((HEADER, *map(self.item, range(len(self))))) if len(self) else b""
 
     @property
@@ -197,12 +197,12 @@ class Contents:
 
 
 def is_ours(data: bytes) -> bool:
-    """Return True if these bytes are a cassette of ours, or the beginning of such a cassette."""
+    """Return True if these bytes are one of our cassettes, or the beginning of one."""
     return bool(data) and (data.startswith(MARKER[:-1]) or MARKER.startswith(data))
 
 
 def lay_out(data: bytes, *, source: str) -> Contents | None:
-    """Return the interactions of a cassette of ours, or None if it is not laid out as the recorder writes it."""
+    """Return the interactions of one of our cassettes, or None if it does not have the recorder's layout."""
     raw, data = data, data.replace(b"\r\n", b"\n")  # from an editor, or from git; the recorder does not write it
     if (HEADER + _START).startswith(data):
         return Contents(data=b"", is_torn=True, source=source, raw=data)
@@ -225,19 +225,19 @@ def lay_out(data: bytes, *, source: str) -> Contents | None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file; none if the file does not exist."""
+    """Return the bytes of a file; b"" if the file does not exist."""
     try:
         return read_file(path)
     except FileNotFoundError:
         return b""
     except OSError as error:
         what = f"Cannot read {printable(str(path.absolute()))}: {error.strerror}."
-        advice = 'Give a file that can be read, or a name such as "tour".'
+        advice = 'Pass a file that can be read, or a name such as "tour".'
         raise CassetteError(what, advice, about="cassette") from None
 
 
 def read(data: bytes, *, source: str) -> Contents:
-    """Return the interactions in the bytes of a file, which `source` names in messages."""
+    """Return the interactions in the bytes of a file; `source` is its name for messages."""
     if not data.strip():
         return Contents(source=source, raw=data)
     own = is_ours(data)
@@ -263,7 +263,7 @@ def read(data: bytes, *, source: str) -> Contents:
 
 
 def decode_usual(item: bytes) -> Interaction | None:
-    """Return the interaction in an item of ours, or None if that needs a YAML parser."""
+    """Return the interaction in one of our items, or None if that needs a YAML parser."""
     if not (item.isascii() and item.startswith(_START)):
         return None
     try:
@@ -289,7 +289,7 @@ def _corrupt(source: str, why: str, line: int | None = None) -> CassetteCorrupt:
     where = f"{source}, line {line}" if line else source
     return CassetteCorrupt(
         f"{where} is not a cassette: {why}.",
-        "A cassette is a file in vcrpy's format, version 1. The file was left as it was: fix it, or name another file.",
+        "A cassette is a file in vcrpy's format, version 1. The file was not changed: fix it, or name another file.",
         about="cassette",
     )
 

@@ -1,11 +1,11 @@
-"""An interaction, how it is written to a cassette file, and how its fields are read back.
+"""An interaction: how it is written to a cassette file, and how its fields are read back.
 
-The format is vcrpy's version 1, with keys of ours beside `request` and `response`. Stock vcrpy and pytest-recording
-ignore those keys. A file of ours is a header followed by one YAML block item per interaction: `request` comes first,
-and a fixed key comes last and marks the item as complete. Recording is therefore one append. Reading splits the file
-into items (module `contents`) and parses each when it is first played.
+The format is vcrpy's version 1, with additional keys next to `request` and `response`, which stock vcrpy and
+pytest-recording ignore. Our files have a header followed by one YAML block item per interaction: `request` comes first,
+and a fixed key comes last and marks the item as complete. So recording is a single append. Reading splits the file into
+items (module `contents`) and parses each when it is first played.
 
-Headers are grouped by name, as vcrpy stores them; a key of ours beside them keeps an order that this loses.
+Headers are grouped by name, as vcrpy stores them; if this loses their order, an additional key keeps it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from toolkit.transport.errors import NO_CONNECTION
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
 RECORDABLE: Final = (httpx.TransportError, httpx.DecodingError)  # errors of a request without an answer
-# The same and their subclasses by name. A file cannot make replay raise anything else.
+# These and their subclasses by name. A file cannot make a replay raise anything else.
 FAILURES: Final = {
     name: kind for name, kind in vars(httpx).items() if isinstance(kind, type) and issubclass(kind, RECORDABLE)
 }
@@ -57,7 +57,7 @@ class RecordedFailure:
 
 
 class Interaction(NamedTuple):
-    """A request and its response, with what the recorder noted about the call.
+    """A request and its response, with the recorder's notes about the call.
 
     Attributes:
         recorded_at: when the request was sent, the last time if it was sent several times; None in foreign cassettes
@@ -66,7 +66,7 @@ class Interaction(NamedTuple):
         authorized_by: how the call was authorized; None for token requests and in foreign cassettes.
         token_obtained: for a token request, what its token authorizes; None for other calls.
         failure: why no answer came, in which case the response is NO_ANSWER; None if there is a response.
-        tries: how often the request was sent; only the last answer is recorded.
+        tries: how often the request was sent; only the last response is recorded.
         ended_early: True if the caller closed a stream of events before its end, or a response with an error status
             unread; the body is what was read.
         pseudonyms: the rules of pseudonyms under which it was recorded, so that stand-ins are not replaced again.
@@ -107,7 +107,7 @@ def encode(interaction: Interaction) -> bytes:
             "headers": _by_name(response.headers),
             "body": {"string": _text_or_bytes(response.body)},
         },
-        # Keys of ours, without those that say nothing new.
+        # Our keys, without those that add no information.
         "request_header_order": _order_of(request.headers),
         "http_version": response.http_version or None,
         "header_order": _order_of(response.headers),
@@ -165,7 +165,7 @@ def _by_name(headers: HeaderList) -> dict[str, list[str | bytes]]:
 
 
 def _order_of(headers: HeaderList) -> list[str] | None:
-    """Return the names of headers in their order, or None if grouping by name keeps it."""
+    """Return the names of headers in their original order, or None if grouping by name keeps it."""
     names = [name for name, _ in headers]
     if len(names) == len(set(names)):  # as in most messages
         return None
@@ -173,7 +173,7 @@ def _order_of(headers: HeaderList) -> list[str] | None:
 
 
 def from_fields(fields: Mapping[str, Any]) -> Interaction:
-    """Return the interaction with the fields of an item of ours.
+    """Return the interaction with the fields of one of our items.
 
     Raises:
         ValueError, LookupError, TypeError, AttributeError, ArithmeticError: if they are not those of an interaction.
@@ -211,7 +211,7 @@ def _failure(fields: Mapping[str, Any]) -> RecordedFailure:
 
 
 def in_order(headers: Any, order: Sequence[str] | None = None) -> HeaderList:
-    """Return grouped text headers in their original order. Those added by hand are last."""
+    """Return grouped text headers in their original order. Headers that were added by hand come last."""
     left: dict[str, list[str]] = {}
     for name, values in grouped(headers):
         left.setdefault(name, []).extend(values)
@@ -220,29 +220,29 @@ def in_order(headers: Any, order: Sequence[str] | None = None) -> HeaderList:
 
 
 def content_of(response: Mapping[str, Any]) -> bytes:
-    """Return the content of a response, from the place where vcrpy or a tool around it put it."""
+    """Return the content of a response from where vcrpy or a related tool put it."""
     what, body = "the response's content", response.get("body")
     if "content" in response and body is None:
         content = as_bytes(response["content"], what)
         return base64.b64decode(content) if response.get("base64encoded") is True else content
     if not isinstance(body, Mapping):
-        raise ValueError("the response has no content: 'body' must hold it under 'string'")  # noqa: TRY004
+        raise ValueError("the response has no content: it must be in 'string' under 'body'")  # noqa: TRY004
     if "base64_string" in body:
         return base64.b64decode(as_bytes(body["base64_string"], what))
-    if "string" not in body and body.keys() - {"encoding"}:  # without any, aiohttp had closed the connection
+    if "string" not in body and body.keys() - {"encoding"}:  # if there is none, aiohttp had closed the connection
         raise ValueError("the response has no content, because 'string' is missing under 'body'")
     return as_bytes(body.get("string"), what)
 
 
 def as_bytes(value: Any, what: str) -> bytes:
-    """Return a body, which may be a file; ValueError, with `what` it is, if it is neither text nor bytes."""
+    """Return a body, which may be a file; ValueError, which begins with `what`, if it is neither text nor bytes."""
     if hasattr(value, "read"):
         value = value.read()
     if isinstance(value, str):
         try:
             return value.encode("utf-8")
         except UnicodeEncodeError:
-            raise ValueError(f"{what} has a character that UTF-8 does not have") from None
+            raise ValueError(f"{what} has a character that UTF-8 cannot encode") from None
     if not isinstance(value, bytes | None):
         raise ValueError(f"{what} is not text")  # noqa: TRY004
     return value or b""
@@ -264,5 +264,5 @@ def _header_text(value: Any) -> str:
     try:
         header_bytes(text)
     except UnicodeEncodeError:
-        raise ValueError("a header has a character that UTF-8 does not have") from None
+        raise ValueError("a header has a character that UTF-8 cannot encode") from None
     return text

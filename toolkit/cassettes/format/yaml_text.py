@@ -1,9 +1,9 @@
 """Write and read the YAML of cassettes: exactly, safely and readably.
 
-Texts of several lines are written as blocks, other texts on one line. All output is ASCII, because stock vcrpy reads
-files in the machine's preferred encoding. What is usual in it is read without a YAML parser, in a sixth of the time:
-plain and single-quoted texts on one line, which have a single meaning. Before a parser loads anything, nesting and
-aliases are counted.
+Texts with several lines are written as blocks, other texts on one line. All output is ASCII, because stock vcrpy reads
+files in the machine's preferred encoding. The usual parts are read without a YAML parser, in a sixth of the time: plain
+and single-quoted texts on one line, which are unambiguous. Before a parser loads anything, nesting and aliases are
+counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_NODES: Final = 20_000_000  # with aliases expanded
 _SIXTIES: Final = re.compile(r"[0-9_](?::[0-5]?[0-9]){20}")
 _LONGEST_KEY: Final = 1_000  # characters; parsers stop at 1,024 unless a question mark announces the key
 
-# In a plain scalar, a colon before a space or line end, and a number sign after a space, have a meaning of their own.
+# In a plain scalar, a colon before a space or line end, and a number sign after a space, have a special meaning.
 _PLAIN: Final = r"(?:[A-Za-z]|<[A-Z])(?:[!-9;-~]++|:(?=[!-~])| ++(?=[!-\"$-~]))*+"
 # Plain scalars that YAML 1.1 does not read as text, in any case.
 _NOT_TEXT: Final = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
@@ -38,7 +38,7 @@ _LINE_END: Final = re.compile(r"\n(?!\n)")
 
 
 class NotYaml(ValueError):
-    """The text is not YAML, or not safe to load.
+    """The text is not YAML, or is not safe to load.
 
     Attributes:
         line: line of the problem within the text, from 0.
@@ -55,7 +55,7 @@ def dump(item: Mapping[str, Any]) -> bytes:
 
 
 def _written(value: Any, margin: str) -> str:
-    """Return a value as it follows its key or a dash; `margin` is the line end and the white space before these."""
+    """Return a value as written after its key or a dash; `margin` is the line end and the white space before these."""
     if isinstance(value, str):
         is_block = "\n" in value and _BLOCK.fullmatch(value)
         return f" {_block(value, margin) if is_block else _on_one_line(value)}"
@@ -84,7 +84,7 @@ def _on_one_line(text: str) -> str:
     if _PRINTABLE.fullmatch(text):
         return "'" + text.replace("'", "''") + "'"
     escaped = json.dumps(text, ensure_ascii=False).replace("\x7f", r"\x7f")
-    return escaped.encode("ascii", "backslashreplace").decode()  # as YAML writes characters, even beyond 16 bits
+    return escaped.encode("ascii", "backslashreplace").decode()  # as YAML escapes characters, even beyond 16 bits
 
 
 def _block(text: str, margin: str) -> str:
@@ -138,10 +138,10 @@ def _value(scalar: str) -> Any:
 
 
 def _check(text: str, loader: Any) -> None:
-    """Refuse YAML that would crash a loader, or fill the memory once it is loaded."""
+    """Refuse YAML that would crash a loader or exhaust memory."""
     import yaml
 
-    # Node count and anchor of each open collection; the first entry stands for the document.
+    # Node count and anchor of each open collection; the first entry is the document.
     sizes, anchors = [0], [""]
     sizes_by_anchor: dict[str, int] = {}
     for event in yaml.parse(text, Loader=loader):

@@ -1,7 +1,7 @@
 """Write interactions to a cassette: scrubbed, checked for secrets, and appended one by one.
 
-This is the only way to the disk, and recording is append-only: interaction 10,000 costs what interaction 1 did.
-Recordings that nobody closes end after a notebook cell that succeeded, and at interpreter exit.
+Nothing else writes recordings, and recording is append-only: interaction 10,000 costs as much as interaction 1.
+Recordings that are not closed end after a notebook cell that succeeded, and at interpreter exit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _shells: Final[list[Any]] = []
 
 
 def part_of(path: Path) -> Path:
-    """Return the file beside a cassette to which its replacement is recorded, links to its folder resolved."""
+    """Return the file beside a cassette to which its replacement is recorded, with links to its folder resolved."""
     return Path(os.path.realpath(path.parent)) / f"{path.stem}.part{path.suffix}"
 
 
@@ -43,12 +43,12 @@ class Recorder:
     """Appends interactions to a file, together with all other recorders of that file in this process.
 
     Args:
-        path: the cassette. The file and its folder are made with the first interaction. Its folder may be a link, but
-            nothing is written through a link in place of the file.
+        path: the cassette. The file and its folder are created with the first interaction. Its folder may be a link,
+            but nothing is written through a link in place of the file.
         scrubber: removes secrets from what is written.
-        anew: record to `part`, beside the file, until `finish` replaces the file with it. Otherwise interactions are
-            added to the file. Before the first append, an incomplete last interaction is cut off, and a file that has
-            another layout or contains a secret is rewritten once, atomically.
+        anew: True to record to `part`, beside the file, until `finish` replaces the file with it. Otherwise
+            interactions are added to the file. Before the first append, an incomplete last interaction is cut off, and
+            a file that has another layout or contains a secret is rewritten once, atomically.
 
     Attributes:
         count: number of interactions that this recorder added to the current file.
@@ -64,7 +64,7 @@ class Recorder:
 
     @property
     def file(self) -> Path:
-        """The file that the interactions are in: the cassette, or the part beside it until it is finished."""
+        """The file with the interactions: the cassette, or the part beside it until the recording is finished."""
         prepared = self._claim.prepared if self._claim is not None else ()
         if self._anew and self.count and self.part not in prepared and not self.part.exists():
             self._anew = False  # another recorder of this process has finished the part
@@ -79,7 +79,7 @@ class Recorder:
         place = next(place for place in (self.path, *self.path.parents) if place.exists())
         if not os.access(place, os.W_OK):
             raise CassetteError(
-                f"Cannot record to {self.path}, which cannot be written; nothing was sent.",
+                f"Cannot record to {self.path}: it cannot be written. Nothing was sent.",
                 'Change its permissions, choose another cassette, or replay this one with mode="none".',
                 about="cassette",
             )
@@ -101,14 +101,14 @@ class Recorder:
             with writer_lock.lock_of_claims:
                 self._claim = None
             if writer_lock.is_held_here(self.path):
-                # Recorders that nobody uses any more may be alive in reference cycles, as after a cell that ran again.
+                # Recorders that are no longer used may be alive in reference cycles, as after a cell that ran again.
                 gc.collect()
 
     def repair(self) -> bool:
         """Cut off an incomplete last interaction.
 
         Returns:
-            False if the file is not torn after all: another process is recording to it, or has just ended a write.
+            False if the file is complete after all: another process is recording to it, or has just finished a write.
         """
         before = _stamp_of(self.path)
         try:
@@ -133,7 +133,7 @@ class Recorder:
             _finish_later(self)
 
     def finish(self) -> None:
-        """Replace the file if a new recording of it was made. The file stays claimed until `release`."""
+        """Replace the file if it was recorded anew. The file stays claimed until `release`."""
         if self.count and self._anew and self.file == self.part:
             claim = self.claim()
             with claim.lock, self._as_cassette_errors():
@@ -143,7 +143,7 @@ class Recorder:
                     self.part.replace(self.path)
                 except OSError as error:
                     what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
-                    next_step = "Rename it by hand, or record it again if it is gone."
+                    next_step = "Rename it by hand, or record it again if it was deleted."
                     raise CassetteError(what, next_step, about="cassette") from None
                 claim.prepared = {self.path: _stamp_of(self.path)}
                 self._anew = False
@@ -163,7 +163,7 @@ class Recorder:
             is_new = stamp is None
             claim.prepared[file] = _append(file, item, stamp, like=self.path)
             if is_new and self.count:
-                warn(f"{file} vanished during the recording; it starts again without what was in it.")
+                warn(f"{file} disappeared during the recording, which starts again without its earlier content.")
                 self.count = 0
             self.count += 1
             return True
@@ -173,7 +173,7 @@ class Recorder:
         file = self.file
         if file in claim.prepared and claim.prepared[file] == _stamp_of(file):
             return file
-        if file not in claim.prepared:  # once; a folder that vanishes later is reported, not made again
+        if file not in claim.prepared:  # once; a folder that disappears later is reported, not created again
             file.parent.mkdir(parents=True, exist_ok=True)
         # What we recorded ourselves is kept; a part that an interrupted recording left, or a link there, is removed.
         if file == self.path or file in claim.prepared or self.count > 0:
@@ -191,7 +191,7 @@ class Recorder:
 
     @contextmanager
     def _as_cassette_errors(self) -> Iterator[None]:
-        """Put errors of the system into words, with advice that never is to repeat the call, perhaps an order."""
+        """Convert errors of the system; the advice is never to repeat the call, which may be an order."""
         try:
             yield
         except OSError as error:
@@ -204,7 +204,7 @@ class Recorder:
 
 
 def _finish_later(recorder: Recorder) -> None:
-    """Finish a recorder after the next cell that succeeds, or at the exit of an interpreter whose script did not fail.
+    """Finish a recorder after the next cell that succeeds, or at the exit of a script that did not fail.
 
     Until then it is kept alive.
     """
@@ -218,7 +218,7 @@ def _finish_later(recorder: Recorder) -> None:
 
 
 def finish_now(part: Path | None = None) -> None:
-    """Finish the recordings of this process to a part that is about to be opened again; by default those to all parts.
+    """Finish this process's recordings to a part that is about to be opened again; by default those to all parts.
 
     An error is only a warning: nobody could catch it, and others must be finished too.
     """
@@ -245,7 +245,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _stamp_of(file: Path) -> Stamp:
-    """Return a stamp that differs once somebody has changed the file, or has put a link in its place."""
+    """Return a stamp that changes if somebody changes the file, or puts a link in its place."""
     try:
         status = os.lstat(file)
     except FileNotFoundError:
@@ -256,8 +256,8 @@ def _stamp_of(file: Path) -> Stamp:
 def _append(file: Path, data: bytes, stamp: Stamp, *, like: Path) -> Stamp:
     """Append to a file, never a link, in one write, and return its stamp; undo a partial write, as on a full disk.
 
-    A file that is empty or new starts with HEADER. `stamp` is that of the file that was checked; None to create it,
-    with the permissions of `like` if that exists.
+    An empty or new file gets HEADER first. `stamp` is that of the file that was checked; None to create it, with the
+    permissions of `like` if that exists.
     """
     is_new = stamp is None
     descriptor = files.open_new(file, like=like) if is_new else files.open_plain(file, os.O_WRONLY | os.O_APPEND)

@@ -1,8 +1,8 @@
 """Let one process at a time record to a file. Within a process, all recorders of the file share one claim to it.
 
-Other processes see the claim as a lock on a file in the user's cache folder; beside the cassette it would clutter the
-repository. A claim ends when the last recorder drops it or is garbage-collected, and with its process. If the cache
-folder cannot be used, nothing is locked.
+Other processes see the claim as a lock on a file in the user's cache folder; beside the cassette, the file would
+clutter the repository. A claim ends when the last recorder drops it or is garbage-collected, or when its process ends.
+If the cache folder cannot be used, nothing is locked.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class Claim:
 
     @property
     def is_held(self) -> bool:
-        """True if the claim is in force; it never is in a forked child."""
+        """True if the claim is valid; it never is in a forked child."""
         return _claims.get(self._lock_file) is self
 
 
 _claims: Final[WeakValueDictionary[Path, Claim]] = WeakValueDictionary()  # those in force, by their lock files
-lock_of_claims = threading.Lock()  # hold it while a claim is dropped, so that nobody finds one that is about to end
+lock_of_claims = threading.Lock()  # held while a claim is dropped, so that nobody finds one that is about to end
 
 
 def _reset_after_fork() -> None:
-    # Another thread may have held the lock at the fork; in the child nobody would release it.
+    # Another thread may have held the lock at the fork; nobody would release it in the child.
     global lock_of_claims  # noqa: PLW0603
     _claims.clear()
     lock_of_claims = threading.Lock()
@@ -81,9 +81,9 @@ def is_held_here(file: Path) -> bool:
 def is_held_elsewhere(file: Path) -> bool:
     """Return True if another process is recording to a file."""
     lock_file = _lock_file_of(file)
-    if lock_file not in _claims and lock_file.exists():  # a replay makes no folder and no file
+    if lock_file not in _claims and lock_file.exists():  # a replay does not create a folder or a file
         try:
-            _locked(file, lock_file)  # the lock ends with this object, which nobody keeps
+            _locked(file, lock_file)  # the lock ends with this object, which is not kept
         except CassetteBusy:
             return True
     return False

@@ -1,6 +1,6 @@
-"""Replay: find the recording that answers a request, play it, and say why there is none.
+"""Replay: find the recording that answers a request and play it, or say why there is none.
 
-`matching` makes keys of requests and finds recordings by them, and `player` plays those in order. If nothing matches,
-`differences` says which recording is nearest and how it differs. A request that is sent instead must not
-hold a stand-in of the recording, which `player` refuses.
+`matching` finds recordings by keys made from requests, and `player` plays those in order. If nothing matches,
+`differences` says which recording is nearest and how it differs. `player` refuses to send a request that contains a
+stand-in from the recording.
 """

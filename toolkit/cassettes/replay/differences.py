@@ -1,4 +1,4 @@
-"""The errors of replay, which describe in words how a request differs from the recording that is nearest to it."""
+"""The errors of replay, which describe how a request differs from the recording that is nearest to it."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def no_match(
     calls: Sequence[Interaction],
     environments: Sequence[str] = (),
 ) -> CassetteMiss:
-    """Return the error for a request that no recording answers; request and recorded calls are scrubbed."""
+    """Return the error for a request that no recording answers; the request and the recorded calls are scrubbed."""
     environment = identity.environment if matcher.uses_identity else None
     if environment and environments and environment not in environments:
         return CassetteMiss(
-            f"{file_name} holds calls of {', '.join(environments)}, and this session is {environment}.",
+            f"{file_name} contains calls of {', '.join(environments)}, but this session is for {environment}.",
             "To replay it, leave the environment out; to record this environment, name another cassette.",
             about="environment",
         )
@@ -56,7 +56,7 @@ def no_match(
         what += " No calls are recorded in it."
     advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
     if SYMBOLIC_ENDING not in request.uri and SYMBOLIC_ENDING in nearest:
-        advice += f" A host in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: if that is missing, set it."
+        advice += f" A host in {SYMBOLIC_ENDING} means an address in toolkit.toml: set it there if it is missing."
     return CassetteMiss(what, advice, about="cassette", nearest=(printable(nearest),) if nearest else ())
 
 
@@ -104,7 +104,7 @@ def differences(
 
 
 def json_places(value: Any, *, is_merged: bool = False) -> Iterator[tuple[str, str, Any]]:
-    """Yield the path of each value in JSON, such as `$.legs[0].qty`, the path that it is in, and the value.
+    """Yield the path of each value in JSON, such as `$.legs[0].qty`, its parent path, and the value.
 
     Outer values come first. If `is_merged`, all items of an array have one path, such as `$.legs[].qty`.
     """
@@ -128,7 +128,7 @@ def _listed(part: Hashable) -> Pairs:
 
 
 def _in_part(recorded: Pairs, requested: Pairs) -> Iterator[str]:
-    """Yield the differences between two lists of names and texts; the name "" stands for a whole part."""
+    """Yield the differences between two lists of names and texts; the name "" means a whole part."""
     sides: list[dict[str, list[str]]] = [{}, {}]
     for side, pairs in zip(sides, (recorded, requested), strict=True):
         for name, text in pairs:
@@ -164,7 +164,7 @@ def _text_of(body: bytes, *, is_shown: bool) -> str:
 
 
 def _difference(where: str, recorded: str | None, requested: str | None) -> str:
-    """Return two values that differ, cut so that the difference shows; None stands for a missing value."""
+    """Return two values that differ, shortened so that the difference shows; None means a missing value."""
     left, right = (None if text is None else excerpt(text, _LONGEST) or "empty" for text in (recorded, requested))
     if recorded is None:
         return f"{where}not recorded, requested {right}"
@@ -195,12 +195,12 @@ def missing(
     with suppress(ConfigurationError):  # the name is not one of a cassette
         elsewhere = find_cassette(path.stem, settings).absolute()
     if elsewhere != path and elsewhere.is_file():
-        advice = f'One of that name is in {elsewhere.parent}: to open it, give the name "{excerpt(elsewhere.stem)}".'
+        advice = f'There is one in {elsewhere.parent}: to open it, use the name "{excerpt(elsewhere.stem)}".'
     elif not path.parent.is_dir():
         what += " Its folder does not exist either."
         advice = f"{advice} {HOW_TO_NAME_PROJECT}"
     if is_offline:
-        advice += " Nothing is recorded offline, which TOOLKIT_OFFLINE, tk.offline() or the running command chose."
+        advice += " Nothing is recorded while offline: unset TOOLKIT_OFFLINE, or do not use tk.offline()."
     return CassetteMiss(what, advice, about="cassette")
 
 
@@ -219,6 +219,6 @@ def left_over(file_name: str, count: int, unplayed: Sequence[str]) -> CassetteEr
     more = f"\n  and {len(unplayed) - _MOST_UNPLAYED} more" if len(unplayed) > _MOST_UNPLAYED else ""
     return CassetteError(
         f"{file_name} is strict, but {len(unplayed)} of its {count} interactions were not played.{shown}{more}",
-        "Make the missing calls, or record the cassette again if they are no longer needed.",
+        "Make the missing calls or, if they are no longer needed, record the cassette again.",
         about="strict",
     )

@@ -1,8 +1,8 @@
 """Find the recorded interactions that answer a request: by keys in an index, not by comparing with each recording.
 
 `match_on` takes vcrpy's names. Method and URI are read from the first lines of an item, so indexing thousands of items
-parses none of them. Headers, bodies and identities are compared only among the few items that share method and URI;
-bodies by their meaning.
+parses none of them. Headers, bodies and identities are compared only among the few items with the same method and URI;
+bodies are compared by meaning.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ ANYONE: Final = Identity()
 def _parts_of(uri: str) -> dict[str, Hashable]:
     """Return the parts of a URI as httpx sends it, by vcrpy's names.
 
-    Its path is percent-encoded and has no segments that are `.` or `..`: other clients write some paths in other ways,
+    Its path is percent-encoded and has no segments that are `.` or `..`: other clients write some paths differently,
     and placeholders in foreign recordings are not percent-encoded.
     """
     parts = urlsplit(uri)
@@ -70,7 +70,7 @@ def _parts_of(uri: str) -> dict[str, Hashable]:
         "url": whole,
         "scheme": parts.scheme,
         "host": parts.hostname,
-        # A URI that is not valid has a port that no recording has.
+        # An invalid URI gets a port that no recording has.
         "port": parts.port or _DEFAULT_PORTS.get(parts.scheme) if is_uri(uri) else parts.netloc,
         "path": path,
         "query": tuple(sorted(parse_qsl(parts.query, keep_blank_values=True))),
@@ -89,7 +89,7 @@ def _headers(request: RecordedRequest) -> Hashable:
 
 
 def canonical_body(request: RecordedRequest) -> Hashable:
-    """Return a body by its meaning: JSON by value, forms by field, multipart without its boundary, else the bytes."""
+    """Return a body to compare by meaning: JSON values, fields of forms, multipart without boundary, else bytes."""
     body = request.body
     if not body:
         return b""
@@ -149,12 +149,12 @@ class Matcher:
         return tuple([part(request) for part in self._head])
 
     def parsed_key(self, request: RecordedRequest) -> tuple[Hashable, ...]:
-        """Return the key of the parts for which an item must be parsed; empty if none of them counts."""
+        """Return the key of the parts for which an item must be parsed; empty if there are none."""
         return tuple([part(request) for part in self._parsed])
 
 
 class _Group:
-    """Recordings that share method and URI: their numbers, and by the other parts of a request, those left to play."""
+    """Recordings with the same method and URI: their numbers and, by other parts of a request, those left to play."""
 
     __slots__ = ("by_parts", "left", "numbers")
 
@@ -205,7 +205,7 @@ class Index:
         return group.by_parts
 
     def _of_caller(self, identity: Identity, numbers: list[int]) -> list[int]:
-        """Return the caller's own recordings; or else those that do not say who called, which answer everyone."""
+        """Return the caller's own recordings, or else those that do not say who called, which match every caller."""
         if identity == ANYONE or not self._matcher.uses_identity:
             return list(numbers)
         recordings = {number: self._parse(number) for number in numbers}

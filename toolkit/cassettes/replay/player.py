@@ -1,9 +1,9 @@
 """Play the recordings of a file, and remember which were played.
 
-If the variable TOOLKIT_PLAY_LOG names a folder, each process appends lines of JSON to a file of its own there: one when
-a cassette is opened, and one when an interaction is played for the first time since. Programs that run notebooks or
-tests in other processes ask it what they used. Each line is a single write, so the log of a killed process is complete
-up to its last line.
+If the variable TOOLKIT_PLAY_LOG names a folder, each process appends lines of JSON to its own file there: one when a
+cassette is opened, and one when an interaction is played for the first time since. Programs that run notebooks or tests
+in other processes read it to see what they played. Each line is a single write, so the log of a killed process is
+complete up to its last line.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
 
 
 class Player:
-    """Plays the interactions that a file held when it was opened; arguments as for a cassette. Thread-safe.
+    """Plays the interactions that were in a file when it was opened; arguments as for a cassette. Thread-safe.
 
     `file` is the cassette's, for errors and for the play log.
     """
@@ -66,10 +66,10 @@ class Player:
         self._log = note_opened(file)
         self._lock = threading.Lock()
         self._play_counts: dict[int, int] = {}
-        self._as_written: Index | None = None  # the requests as a file of ours has them
+        self._as_written: Index | None = None  # the requests as our files store them
         self._recorded_now: list[Interaction] = []  # with requests as they would be recorded now
         self._as_scrubbed: Index | None = None  # of these
-        self._known_secrets = 0  # number of secrets in the register when that was made
+        self._known_secrets = 0  # number of secrets in the register at that time
         self._token_requests: dict[Authorization | None, int] | None = None
 
     @property
@@ -79,7 +79,7 @@ class Player:
 
     @property
     def unplayed(self) -> list[str]:
-        """Method and URI of each interaction that was not played yet, in their order."""
+        """Method and URI of each interaction that has not been played yet, in order."""
         heads = [
             self._contents.head(number) for number in range(len(self._contents)) if number not in self._play_counts
         ]
@@ -90,7 +90,7 @@ class Player:
     def play(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Interaction | None:
         """Return the interaction that answers a request of a caller, or None.
 
-        The request is scrubbed, unless `as_written` asks for a recording that is written just like it.
+        The request is scrubbed, unless `as_written` asks for a recording that is written exactly like it.
         """
         with self._lock:
             takes = self._find(request, identity, as_written=as_written)
@@ -142,8 +142,8 @@ class Player:
         try:
             decompress_body(response.headers, response.body)
         except TooLarge:
-            what = "has a body that has too many bytes when it is decompressed"
-            advice = "It is not replayed, because it could fill the memory. The file was left as it was."
+            what = "has a body that is too large when it is decompressed"
+            advice = "It is not replayed, because it could exhaust the memory. The file was not changed."
         except SecretLeak:  # the client says so
             pass
         if not all(_NAME.fullmatch(name) for name, _ in response.headers):
@@ -160,8 +160,8 @@ class Player:
             takes = self._as_written.find(identity, request)
             if takes or as_written:
                 return takes
-        # Other rules, or an earlier version, may have recorded in clear what is scrubbed today. A foreign request may
-        # contain a secret that also stands in the URI of another, so all of them are looked at again.
+        # Other rules, or an earlier version, may have recorded in plain text what is scrubbed today. A foreign request
+        # may contain a secret that is also in the URI of another, so all of them are checked again.
         if self._as_scrubbed is None or (is_foreign and not as_written and self._known_secrets != len(REGISTER)):
             self._recorded_now = [self._as_recorded_now(number) for number in numbers]
             self._known_secrets = len(REGISTER)
@@ -170,7 +170,7 @@ class Player:
         return self._as_scrubbed.find(identity, request)
 
     def _as_recorded_now(self, number: int) -> Interaction:
-        """Return an interaction with its request as it would be recorded now; the head alone if it cannot be read."""
+        """Return an interaction with its request as it would be recorded now, or only the head if it cannot be read."""
         found = self._contents.interaction_or_error(number)
         if isinstance(found, CassetteCorrupt):
             found = Interaction(self._contents.head(number), NO_ANSWER)
@@ -178,7 +178,7 @@ class Player:
 
     @cached_property
     def _stand_ins(self) -> frozenset[str]:
-        """The pseudonyms in the file, by the rules of the scrubber and those that its interactions note.
+        """The pseudonyms in the file, by the rules of the scrubber and those stored with its interactions.
 
         All of it is parsed if there are such rules.
         """
@@ -198,7 +198,7 @@ class Player:
             kind = self._kind_in(text)
             if kind:
                 raise AccessError(
-                    f"{place} holds {kind} from the recording {self._file.name}, which stands for a value that was not "
+                    f"{place} has {kind} from the recording {self._file.name}, which stands for a value that was not "
                     "recorded.",
                     "Nothing was sent. Ask the live service for the value, or replay only recorded calls. "
                     "A client that has replayed a cookie forgets it with client.cookies.clear().",
@@ -206,7 +206,7 @@ class Player:
                 )
 
     def _kind_in(self, text: str) -> str:
-        """Return what a text holds of the recording, in words, or ""."""
+        """Describe what a text contains of the recording, or return ""."""
         if any(stand_in in text for stand_in in self._stand_ins):
             return "a pseudonym"
         for found in _PLACEHOLDER.findall(text) if "<" in text else ():
@@ -217,7 +217,7 @@ class Player:
 
 
 def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
-    """Yield each text of a request that a caller fills in, with a description of its place."""
+    """Yield each text in a request that comes from the caller, with a description of its place."""
     yield "The URL", unquote_plus(request.uri)
     for name, value in request.headers:
         yield f"The header {name}", value
@@ -226,7 +226,7 @@ def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
 
 
 def note_played(folder: Path, cassette: Path, number: int | None) -> None:
-    """Note that an interaction (numbered from 0) of a cassette is played; None notes that the cassette is opened."""
+    """Log that an interaction (numbered from 0) of a cassette is played or, with None, that the cassette is opened."""
     line = json.dumps([os.path.realpath(cassette), number]).encode("ascii") + b"\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -234,14 +234,14 @@ def note_played(folder: Path, cassette: Path, number: int | None) -> None:
         file = open_plain(folder / f"{os.getpid()}{_SUFFIX}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         with os.fdopen(file, "ab", buffering=0) as stream:
             stream.write(line)
-    except OSError as error:  # an incomplete log would name too few interactions
+    except OSError as error:  # an incomplete log would have too few interactions
         raise _unusable(f"Cannot write the log of what is played to {folder}", error) from None
 
 
 def note_opened(cassette: Path) -> Path | None:
-    """Note that a cassette is opened, and return the folder of the log; None if nothing is logged.
+    """Log that a cassette is opened, and return the folder of the log; None if nothing is logged.
 
-    A project does not choose the folder: what its `.env` sets does not count.
+    A project cannot choose the folder: what its `.env` sets does not count.
     """
     folder = own_variable(VARIABLE)
     if not folder:
@@ -253,7 +253,7 @@ def note_opened(cassette: Path) -> Path | None:
 def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
     """Return the interactions that were played, by their numbers from 0, for each cassette that was opened.
 
-    Cassettes are named by their real path. The set of one that was opened and not played is empty.
+    Keys are the real paths of cassettes. The set is empty for a cassette that was opened but not played.
     """
     played: dict[Path, set[int]] = {}
     try:
@@ -268,5 +268,5 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
 
 
 def _unusable(what: str, error: OSError) -> ConfigurationError:
-    next_step = f"Let {VARIABLE} name a folder that can be read and written."
+    next_step = f"Set {VARIABLE} to a folder that you can read and write."
     return ConfigurationError(f"{what}: {error.strerror}.", next_step, about=VARIABLE)

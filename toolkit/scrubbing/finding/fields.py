@@ -1,7 +1,7 @@
 """Names with values in text of any format: JSON, even within JSON, queries, settings, XML, and code that shows these.
 
-The distinct names are collected first. Only where the name of a credential is among them are values read, so that
-text without one costs a single pass. A text is read in slices, since a regular expression blocks all other threads.
+The distinct names are collected first. Values are read only if one of the names means a credential, so that text
+without one costs a single pass. A text is read in slices, since a regular expression blocks all other threads.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from urllib.parse import unquote_plus
 from toolkit.core.text import SLICE, matches_in
 from toolkit.scrubbing.vocabulary import Place, credential_kind, may_hold_several, needs_strong_value
 
-_OVERLAP: Final = 420  # characters before a slice, which hold the name that belongs to a sign at its start
+_OVERLAP: Final = 420  # characters before a slice, for the name that belongs to a sign at its start
 _SIGN_BACKWARDS: Final = r"[:=]\s{0,200}+(?:\](?=[\"']))?"
 # In reversed text: the sign after a name, and the name in quotes or as a plain word, as in settings["api_key"] = ...,
 # with the sign of a query before it.
 _NAME_BACKWARDS: Final = _SIGN_BACKWARDS + r"((?:[\"']\\{0,8}+[^\"'\\\n]{1,200}+[\"']|[\])]?[\w.\-$]{1,200}+\\?)[?&#]?)"
-# A text with more names than these has data as names, and the rest is judged by their last word only.
+# A text with more names than these has data as names; further names are judged by their last word only.
 _MOST_NAMES: Final = 4_096
 _ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signature|credential|cookie|jwt)s?\Z"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
@@ -49,14 +49,14 @@ _BARE: Final = (
 _DIGITS: Final = r"[0-9]{2,40}+(?![\w.])"
 _ESCAPE: Final = r"\\++([\"'/\\nrt])"
 _BREAKS: Final = {"n": "\n", "r": "\r", "t": "\t"}
-_LONGEST_BARE: Final = 512  # characters; in a longer value no fields are read
+_LONGEST_BARE: Final = 512  # characters; fields in longer values are not read
 # Of an object or a list: a sign, a string, even with escaped quotes, or anything else.
 _PIECE: Final = (
     r"([{}\[\],:])|(\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|\\{1,15}+\"(?:[^\"\\]++|\\++(?!\"))*+\\{1,15}+\""
     r"|'[^'\\\n]*+')|[^\s{}\[\],:\"'\\]++|['\\]"
 )
 _DEEPEST_WALK: Final = 8  # objects and lists under names of credentials within each other
-# Members of an object that hold the credential which the object is named after.
+# Members of an object that contain the credential after which the object is named.
 _MEMBERS: Final = frozenset("value raw text data content string token secret key".split())
 
 
@@ -70,7 +70,7 @@ class Notation(Enum):
 
 
 class Written(NamedTuple):
-    """A decoded value, where and how it is written. `is_named` is False for a member of an object that has the name."""
+    """A decoded value, and where and how it is written. `is_named` is False for members of an object with the name."""
 
     value: str
     start: int
@@ -80,7 +80,7 @@ class Written(NamedTuple):
 
 
 class CredentialField(NamedTuple):
-    """A value beside the name of a credential."""
+    """A value with the name of a credential."""
 
     name: str
     place: Place
@@ -114,7 +114,7 @@ class Fields:
                             done = written.end
 
     def _names(self, start: int) -> list[tuple[str, Place, bool, int]]:
-        """Return the names of credentials in a slice: their place, whether in quotes, and where the value begins."""
+        """Return the names of credentials in a slice: position, whether in quotes, and where the value begins."""
         end = min(start + SLICE, len(self._text))
         backwards = self._text[max(0, start - _OVERLAP) : end][::-1]
         meanings: dict[str, tuple[str, Place]] = {}
@@ -162,7 +162,7 @@ def _start_of_value(text: str, position: int) -> int:
 
 
 def values_at(text: str, after_sign: int, position: int, *, is_quoted: bool) -> list[Written]:
-    """Return the value at a position, none if it is an object or a list.
+    """Return the value at a position, or None if it is an object or a list.
 
     Args:
         text: the text.
@@ -176,7 +176,7 @@ def values_at(text: str, after_sign: int, position: int, *, is_quoted: bool) -> 
     if is_quoted:
         number = re.compile(_DIGITS).match(text, position)
         return [Written(number[0], *number.span(), Notation.NUMBER)] if number is not None else []
-    # In the next line, only YAML has a value, and a name has a colon after it.
+    # Only YAML has a value on the next line, after a name with a colon.
     before, match = text[after_sign - 1 : position], re.compile(_BARE).match(text, position)
     is_beside = "\n" not in before or re.compile(_NEXT_LINE).fullmatch(before) is not None
     if match is None or not is_beside or ("\n" in before and match[1][-1] == ":"):
@@ -186,7 +186,7 @@ def values_at(text: str, after_sign: int, position: int, *, is_quoted: bool) -> 
 
 def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
     """Yield the texts in the object or list at a position, and return where it ends."""
-    opened: list[tuple[bool, bool]] = []  # for each open object or list: is it a list, are its values named
+    opened: list[tuple[bool, bool]] = []  # for each open object or list: is it a list, and do its values have the name
     member, awaits_value = "", False
     for token in re.compile(_PIECE).finditer(text, position):
         sign, written = token[1], token[2]
@@ -212,7 +212,7 @@ def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
     return len(text)
 
 
-@lru_cache(maxsize=8192)  # the answers of a service have the same names again and again
+@lru_cache(maxsize=8192)  # the responses of a service repeat the same names
 def _name_of(written: str) -> str:
     """Return a name that is written in reverse, without quotes and the rest of an escape before it."""
     name = (written.strip("\"'") if written[0] in _QUOTES else written.lstrip("])"))[::-1]
@@ -258,7 +258,7 @@ TITLES: Final = frozenset("columns column_names fields header headers cols names
 
 
 def elements_in(text: str) -> Iterator[CredentialField]:
-    """Yield the contents of XML elements with the names of credentials, and of those beside such a name."""
+    """Yield the contents of XML elements whose name, or a name beside them, means a credential."""
     if "</" not in text:
         return
     names = set(re.compile(_ELEMENT_NAME).findall(text))
@@ -279,7 +279,7 @@ def elements_in(text: str) -> Iterator[CredentialField]:
 
 
 def pairs_in(text: str) -> Iterator[CredentialField]:
-    """Yield the values of pairs whose name is that of a credential."""
+    """Yield the values of pairs whose name means a credential."""
     if not any(map(text.__contains__, ("value", "Value", "content", "<"))):
         return
     for match in matches_in(_HEAD, text, longest=_LONGEST_TAG):
@@ -301,7 +301,7 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
 
 
 def columns_in(text: str) -> Iterator[CredentialField]:
-    """Yield the values in lines below the names of their columns, with commas, semicolons or tabs between them."""
+    """Yield the values in lines below column names, separated by commas, semicolons or tabs."""
     first, _, _ = text[:_LONGEST_PAIR].partition("\n")
     separator = re.compile(_SEPARATOR).search(first)
     if separator is None or first[:1] in "{[<" or len(first) == _LONGEST_PAIR:
@@ -323,9 +323,9 @@ def columns_in(text: str) -> Iterator[CredentialField]:
 
 
 def cells_in(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and text of the values in the rows of JSON that lists the names of its columns apart.
+    """Yield the name and text of values in the rows of JSON that lists its column names separately.
 
-    These stand under a name of TITLES.
+    The column names are under a name in TITLES.
     """
     levels: list[dict[str, Any]] = []
     with suppress(ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Find what a message names as a credential, and replace it where it stands."""
+"""Find what a message names as a credential, and replace it in its place."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from toolkit.scrubbing.vocabulary import (
 
 _TELLING: Final = 12  # characters; a shorter weak value that a request used may be a word
 _SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
-_MAY_NAME_ONE: Final = rb"(?i)pass|secret|token|key|pwd|auth|session|credential|[^\x00-\x7f]"
+_MAY_NAME_ONE: Final = (b"pass", b"secret", b"token", b"key", b"pwd", b"auth", b"session", b"credential")
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
-# Headers of nearly every message, in which no name of a credential stands.
+# Headers of nearly every message, which never have the name of a credential.
 _WITHOUT_CREDENTIALS: Final = frozenset(
     "accept accept-encoding connection content-encoding content-length content-type date host server transfer-encoding"
     " user-agent vary".split()
@@ -54,16 +54,17 @@ _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
 _LONGEST_START: Final = 200  # characters of a line before a value
-# A letter of JSON, a sign of URLs, and a quote of HTML, each escaped: names and values may be behind these.
+# An escaped letter of JSON, sign of a URL or quote of HTML: there may be names and values behind these.
 _SIGN_OF_ESCAPES: Final = r"\\u00|%(?:25|3[DdAa]|22|40)|&(?:quot|#34|#x22|#39);"
-_BLOCK: Final = 1 << 12  # characters that are looked at for a sign at once
+_BLOCK: Final = 1 << 12  # characters that are searched for a sign at once
 _BEFORE_SIGN: Final = 1 << 10  # characters, with the name of a value
 _AFTER_SIGN: Final = 1 << 14  # characters, with the value: a longer one is a document
 
 
 def without_credentials(body: bytes) -> bytes:
-    """Return the body of an answer with a placeholder for each value whose name can only be that of a credential."""
-    if not re.compile(_MAY_NAME_ONE).search(body):
+    """Return the body of a response with a placeholder for each value whose name can only mean a credential."""
+    lower = body.lower()
+    if body.isascii() and not any(word in lower for word in _MAY_NAME_ONE):
         return body
     finder = Finder(
         MessageKind.ANSWER, lambda kind, _: f"<{kind}>", lambda name: not is_core_name(name, Place.JSON), {}
@@ -77,7 +78,7 @@ class Finder(Walker):
     Args:
         message: what the message is.
         placeholder: returns the placeholder of a value, by its kind and text.
-        has_rule: tells whether the user's rules name a field; if so, the rules decide what is written instead.
+        has_rule: returns whether the user's rules name a field; if so, the rules decide what is written instead.
         whole: short credentials that requests of the recording used, with their placeholders.
         others: texts that the message uses for something else, such as the parts of its path.
     """
@@ -98,8 +99,8 @@ class Finder(Walker):
         self._whole = whole
         self._others = set(others)
         self._has_code = False
-        self._strong: dict[str, str] = {}  # text and kind of what is replaced everywhere, unless it is an other text
-        self._shaped: dict[str, str] = {}  # likewise, whatever it is
+        self._strong: dict[str, str] = {}  # text and kind of what is replaced everywhere, unless it is in `others`
+        self._shaped: dict[str, str] = {}  # likewise, even if it is in `others`
         self._used: dict[str, str] = {}
 
     def body(self, content_type: str, body: bytes) -> bytes:
@@ -111,7 +112,7 @@ class Finder(Walker):
         return changed
 
     def result(self) -> tuple[list[tuple[str, Secret]], dict[str, str]]:
-        """Return what is to be replaced everywhere, by kind and text, and where it is a whole value."""
+        """Return what to replace everywhere, by kind and text, and what to replace only as a whole value."""
         texts = {text: kind for text, kind in self._strong.items() if text not in self._others} | self._shaped
         texts |= {text: kind for text, kind in self._used.items() if len(text) >= _TELLING and text not in texts}
         short = {
@@ -129,7 +130,7 @@ class Finder(Walker):
         return changed
 
     def named(self, name: str, place: Place, value: str) -> str | None:
-        """Return a placeholder for a credential beside its name."""
+        """Return a placeholder for a credential that has a name."""
         if value in self._whole:
             return self._whole[value]
         if self._has_rule(name):
@@ -224,7 +225,7 @@ class Finder(Walker):
             return is_core_name(field.name, field.place)
         if written.form is Notation.ELEMENT or field.place is Place.QUERY:
             return True
-        if text[written.start - 1] == '"':  # in an error, what is quoted in a text is an example
+        if text[written.start - 1] == '"':  # in an error, quoted text is an example
             return self._message is not MessageKind.ERROR or text[written.start - 2] != "\\"
         first = max(0, written.start - _LONGEST_START)
         start = text.rfind("\n", first, written.start) + 1 or first
@@ -282,12 +283,12 @@ class Finder(Walker):
 
 
 def _is_input(text: str, position: int) -> bool:
-    """Check whether a position is in an input field of a page, which has the value of its name."""
+    """Check whether a position is in an input field of a page, which has a name and its value."""
     return text.startswith("<input", max(0, text.rfind("<", max(0, position - _LONGEST_START), position)))
 
 
 def _levels_below(text: str) -> Iterator[str]:
-    """Yield parts of a text where names and values may be behind escapes, with one kind undone after the other."""
+    """Yield parts of a text in which names and values may be escaped, with one kind undone after the other."""
     for part in _parts_with_escapes(text) if any(map(text.__contains__, "%\\&")) else ():
         data = part.encode("utf-8", "surrogatepass")
         for level in [*dict.fromkeys((data, *without_escapes(data)))][1:]:  # the part itself has been searched already
@@ -295,7 +296,7 @@ def _levels_below(text: str) -> Iterator[str]:
 
 
 def _parts_with_escapes(text: str) -> Iterator[str]:
-    """Yield the parts around escapes, which most texts have nowhere or in few places."""
+    """Yield the parts around escapes, which most texts have in few places or none."""
     sign = re.compile(_SIGN_OF_ESCAPES)
     start = end = 0
     for at in range(0, len(text), _BLOCK):

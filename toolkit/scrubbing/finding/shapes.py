@@ -1,7 +1,7 @@
-"""Credentials that are recognized by their shape, wherever they stand in a text.
+"""Credentials that are recognized by their shape, anywhere in a text.
 
 These are PEM keys (RFC 7468), signed tokens (RFC 7519), what follows `Bearer` (RFC 6750) or `Basic` (RFC 7617), the
-password in a URL, addresses of webhooks and other credentials that are a part of a path, and keys in the formats of
+password in a URL, addresses of webhooks and other credentials that are part of a path, and keys in the formats of
 providers.
 """
 
@@ -26,7 +26,7 @@ _PRIVATE_KEY: Final = (
 _KEY_LINE: Final = re.compile(r"[A-Za-z0-9+/]{16}")
 _ESCAPED_BREAK: Final = re.compile(r"\\{1,8}+([rn])")
 _ESCAPED_SLASH: Final = re.compile(r"\\{1,8}+/")
-# A literal text first, which is searched for quickly; then a check that a longer word does not end with it.
+# A literal text first, which can be searched for quickly; then a check that it is not the end of a longer word.
 _SIGNED: Final = (
     r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.(?:eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
     r"|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{8,}+){3})"
@@ -34,8 +34,8 @@ _SIGNED: Final = (
 # In the shadow of a text.
 _SCHEME: Final = rb"bearer(?<![a-z0-9_]bearer)(?:[ +]|%20){1,20}+(?:[\"'][ ]?[+.,][ ]?[\"'])?([a-z0-9._~+/=-]{16,}+)"
 _PAIR: Final = rb"basic(?<![a-z0-9_]basic)(?:[ +]|%20){1,20}+([a-z0-9+/_=-]{8,}+)"
-# Services whose credentials are a part of a path: bots of Telegram, incoming webhooks of Slack, Discord, Microsoft
-# Teams, Zapier and IFTTT.
+# Services whose credentials are part of a path: bots of Telegram, incoming webhooks of Slack, Discord, Microsoft Teams,
+# Zapier and IFTTT.
 _PATH: Final = (
     r"/(?:bot([0-9]{8,10}:[A-Za-z0-9_-]{35})"
     r"|(?:services|workflows|triggers)/T[A-Z0-9]{6,14}/(?:B[A-Z0-9]{6,14}|[A-Z0-9]{8,16}/[0-9]{10,20})/"
@@ -46,7 +46,7 @@ _PATH: Final = (
     r"|with/key/([A-Za-z0-9_-]{20,60}+))"
 )
 _SEGMENT: Final = r"/(?<=[A-Za-z]/)([\w.~=-]{16,2000}+)"
-# The segment before, after which many services put a token of their own.
+# The previous segment, after which many services put a token.
 _WORD_BEFORE: Final = (
     r"(?i)(?:token|reset|password|verify|verification|confirm|confirmation|activate|activation|invite|invitation"
     r"|magic|magic-link|unsubscribe|apikey|api-key|key|secret|session|login)s?/\Z"
@@ -56,7 +56,7 @@ _USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\
 
 
 class ShapedCredential(NamedTuple):
-    """A credential without escapes and where it stands, with its kind for placeholders and its name in findings."""
+    """A credential without escapes and its position, with its kind for placeholders and its name in findings."""
 
     start: int
     end: int
@@ -66,10 +66,10 @@ class ShapedCredential(NamedTuple):
 
 
 def credentials_in(text: str) -> Iterator[ShapedCredential]:
-    """Yield the credentials that are recognized by their shape; first those whose kind is most certain."""
+    """Yield the credentials that are recognized by their shape, the most certain kinds first."""
     if len(text) < SHORTEST_SHAPED:
         return
-    # A pattern that begins with a literal text is searched for many times faster than one that takes both cases.
+    # Searching for a pattern that begins with a literal text is many times faster than ignoring case.
     shadow = text.encode("ascii", "replace").lower()
     for sign, find in _FINDERS:
         if sign in shadow:

@@ -1,7 +1,7 @@
 """A walk over the places of a message: URI, headers, cookies, forms, multipart parts and text.
 
-One walker replaces what a message names as a credential, and one follows the user's rules. What a walker leaves alone
-stays as it was written, byte for byte.
+One walker replaces what a message names as a credential, and another follows the user's rules. What a walker does not
+replace stays as it was, byte for byte.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from toolkit.scrubbing.vocabulary import Place
 
 _FORM: Final = r"[\w.\[\]%+-]{1,200}+=[^\s<>{\"]*+\Z"
 _MOST_FIELDS: Final = 10_000  # of a form; a body with more is read as text
-_LOOKED_AT: Final = 1024  # bytes that tell whether a body is text
+_LOOKED_AT: Final = 1024  # bytes that decide whether a body is text
 _NOT_OF_TEXT: Final = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b")
 _ATTRIBUTES: Final = frozenset(
     {"expires", "max-age", "domain", "path", "secure", "httponly", "samesite", "partitioned", "priority", "version"}
@@ -37,17 +37,17 @@ _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
 
 class Decoded(NamedTuple):
-    """The text of a body, and a function that encodes another text as this one was."""
+    """The text of a body, and a function that encodes other text in the same way."""
 
     text: str
     encode: Callable[[str], bytes]
 
 
 class Walker:
-    """A walk over messages that leaves everything as it is. A subclass says what is replaced."""
+    """A walk over messages that changes nothing. Subclasses decide what is replaced."""
 
     def named(self, name: str, place: Place, value: str) -> str | None:
-        """Return what to write instead of a value beside a name, or None if the name is of no interest."""
+        """Return what to write instead of a value with a name, or None if the name does not matter."""
         raise NotImplementedError
 
     def text(self, text: str) -> str:
@@ -142,12 +142,12 @@ def _is_form(media_type: str, text: str) -> bool:
 
 
 def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]) -> str:
-    """Return a header's value with a stand-in for each cookie's value; names, quotes and attributes stay.
+    """Return a header's value with a stand-in for each cookie's value; names, quotes and attributes do not change.
 
     Args:
         header: the name of the header in lower case.
         value: the value of the header.
-        stand_in: takes the name of a cookie and its value, and returns what to write instead of the value.
+        stand_in: called with the name and value of a cookie; returns what to write instead of the value.
     """
     if value.count(";") > _MOST_FIELDS:
         return stand_in("", value)
@@ -174,7 +174,7 @@ def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]
 
 
 class Part(NamedTuple):
-    """A part of a multipart body: the name of the field, or "", its header lines, and where the content stands."""
+    """A part of a multipart body: the name of the field, or "", its header lines, and where the content is."""
 
     name: str
     head: bytes

@@ -1,8 +1,8 @@
-"""A user's rules applied to messages, in any format; everything else stays byte for byte.
+"""Apply a user's rules to messages in any format; everything else stays the same, byte for byte.
 
-Values are replaced where the rules find them; long ones join the secrets that the recording knows, so that they are
-replaced wherever they occur. JSON is read token by token rather than loaded and dumped: numbers, escapes, white space,
-repeated names and the order of keys stay as they were, and so do event streams, lines of JSON and text with JSON in it.
+Values are replaced where the rules find them; long ones are added to the secrets of the recording, so that they are
+replaced everywhere. JSON is read token by token rather than loaded and dumped: numbers, escapes, white space, repeated
+names and the order of keys stay as they were, and so do event streams, lines of JSON and text with JSON in it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from toolkit.scrubbing.rules.model import STAND_IN, CompiledRules, KeyPath, Rule
 from toolkit.scrubbing.rules.pseudonyms import Pseudonyms, user_key
 from toolkit.scrubbing.vocabulary import Place, is_placeholder
 
-Replace = Callable[[str, str], str]  # takes the treatment and the value; returns what to write instead
+Replace = Callable[[str, str], str]  # called with the treatment and the value; returns what to write instead
 
-# A text that is not closed reaches to the end.
+# A string that is not closed extends to the end.
 _TOKEN: Final = re.compile(r'([{}\[\],:])|("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|([^\s{}\[\],:"]++)', re.DOTALL)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BOOLEANS: Final = frozenset({"true", "false"})
@@ -47,16 +47,16 @@ class Rewriter(Walker):
         self._replace = replace
 
     def named(self, name: str, place: Place, value: str) -> str | None:  # noqa: ARG002 - rules name no places
-        """Return what to write instead of a value beside a name, or None if no rule has the name."""
+        """Return what to write instead of a value with a name, or None if no rule has the name."""
         treatment = self._rules.of_name(name)
         return None if treatment is None else self._replace(treatment, value)
 
     def text(self, text: str) -> str:
-        """Return a text with the values in its JSON and XML replaced; it may have several documents of either."""
-        if self._rules.names and "<" in text:
+        """Return a text with the values in its JSON and XML replaced; it may contain several documents."""
+        if "<" in text:
             text = re.compile(_ATTRIBUTE).sub(self._tagged, text)
             text = re.compile(_ELEMENT).sub(self._tagged, text)
-        return self._json(text) if "{" in text or "[" in text or '"' in text else text
+        return self._json(text)
 
     def _tagged(self, match: re.Match[str]) -> str:
         treatment = self._rules.of_name(match[2].rpartition(":")[2])
@@ -80,7 +80,7 @@ class Rewriter(Walker):
         if treatment is None:
             changed = self._json(value, path) if is_text and value.lstrip()[:1] in ("{", "[") else value
         elif not value or (written in _BOOLEANS and treatment == STAND_IN):
-            return written  # true and false have no look-alike
+            return written  # true and false have no stand-in
         else:
             changed = self._replace(treatment, value)
         if changed == value:
@@ -89,7 +89,7 @@ class Rewriter(Walker):
 
 
 def _scalars(text: str, above: KeyPath) -> Iterator[tuple[KeyPath, int, int]]:
-    """Yield the path of every scalar value in JSON, and where it starts and ends in the text."""
+    """Yield the path of every scalar in JSON, and where it starts and ends in the text."""
     path: list[str | int] = []  # name or index of the current value in each object or array that is not closed yet
     awaits_name: list[bool] = []
     for match in _TOKEN.finditer(text):
@@ -113,7 +113,7 @@ def _scalars(text: str, above: KeyPath) -> Iterator[tuple[KeyPath, int, int]]:
 
 def _name(written: str) -> str:
     try:
-        return str(json.loads(written, strict=False))
+        return str(json.loads(written))
     except ValueError:
         return written
 
@@ -122,11 +122,11 @@ _SHORTEST_PART: Final = 3  # characters of a part of a URL that is compared with
 
 
 class AppliedRules:
-    """Rules, and the values that they found in the messages of a cassette.
+    """Rules, and the values that they found in a cassette's messages.
 
     Args:
         rules: the rules.
-        known: receives the values that the rules find, if they are long enough to be searched for everywhere.
+        known: gets the values that the rules find, if they are long enough to be searched for everywhere.
     """
 
     def __init__(self, rules: Rules, known: KnownSecrets) -> None:
@@ -169,14 +169,14 @@ class AppliedRules:
     def apply(
         self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True
     ) -> tuple[str, HeaderList, bytes]:
-        """Return URI, headers and decompressed body of a message, after replacing the values that the rules find.
+        """Return the URI, headers and decompressed body of a message, with the values that the rules find replaced.
 
         Long values are noted, and replaced in other messages too.
         """
         if self._compiled.has_places:
             replace = self._replace(is_request=is_request, records=records)
             uri, headers, body = self._rewritten(Rewriter(self._compiled, replace), uri, headers, body)
-        if uri and self._compiled.has_stand_ins:
+        if self._compiled.has_stand_ins:
             uri = self._parts_of_url_replaced(uri, records=records)
         if self._compiled.patterns:
             self._matches_replaced(unquote(uri))  # notes what is percent-encoded in it
@@ -233,10 +233,10 @@ class AppliedRules:
         return text
 
     def _parts_of_url_replaced(self, uri: str, *, records: bool) -> str:
-        """Return a URL with stand-ins for values that are a whole segment of its path or a whole field of its query.
+        """Return a URL with stand-ins for values that are a whole path segment or a whole query parameter.
 
-        A replay has not seen the values themselves. There, a part counts as a value if its stand-in is in the
-        recording and the part itself is not.
+        A replay does not know the values. There, a part counts as a value if its stand-in is in the recording and the
+        part itself is not.
         """
         parts = urlsplit(uri)
         segments = [self._part_replaced(text, unquote(text), records=records) for text in parts.path.split("/")]

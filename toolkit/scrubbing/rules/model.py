@@ -1,7 +1,7 @@
-"""`Rules`: what a user wants replaced besides credentials, and the rules compiled for quick lookup.
+"""`Rules`: what a user wants replaced in addition to credentials, and the rules compiled for quick lookup.
 
-Patterns are searched with a limit of time, since recordings hold text from anybody, and the `toolkit.toml` of a cloned
-project can hold patterns too. Other threads run during such a search.
+Patterns are searched for with a time limit, since recordings contain foreign text, and the `toolkit.toml` of a cloned
+project can contain patterns too. Other threads can run during such a search.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STEP: Final = (
     r"(?P<deep>\.\.)?\.?(?:\[(?:(?P<index>\d+)|(?P<any>\*)|'(?P<quoted>[^']+)'|\"(?P<double>[^\"]+)\")\]"
     r"|(?P<star>\*)|(?P<name>[^.\[\]\s*'\"]+))"
 )
-# A step of a path as `_written` writes it, and what follows one.
+# A step of a path as `_written` writes it, and what may follow it.
 _ANY_STEP: Final = r"[\0\1][^\0\1]*+"
 _STEP_END: Final = r"(?![^\0\1])"
 _SEPARATORS: Final = re.compile(r"[-_]")
@@ -36,10 +36,11 @@ _NOT_IN_KIND: Final = re.compile(r"[^A-Z0-9]+")
 
 @dataclass(frozen=True)
 class Rules:
-    r"""Rules for what to replace in recordings besides credentials. The live caller still sees everything.
+    r"""Rules for what to replace in recordings in addition to credentials. Live calls still return the real values.
 
     A value of eight characters or more that a rule finds is replaced wherever it occurs, in any form. A shorter value
-    is replaced only where the rule finds it and, if it has a stand-in, where it is a whole part of a URL.
+    is replaced only where the rule finds it and, if it has a stand-in, where it is a whole path segment or query
+    parameter.
 
     Attributes:
         names: names of fields and headers, in any case, with or without hyphens and underscores. Their values become
@@ -47,10 +48,10 @@ class Rules:
         json_paths: places of values in JSON: `$.a.b`, `$.a[0]`, `$.a[*].b`, `$..b` (at any depth), `$['a b']`. Values
             below such a place are replaced too.
         patterns: regular expressions as in `re`; a match becomes `<MATCH>`. If the pattern has a group, only the first
-            group is replaced; a named group `(?P<name>...)` becomes `<NAME>`. A call whose text takes a pattern too
-            long is not recorded.
+            group is replaced; a named group `(?P<name>...)` becomes `<NAME>`. If a pattern takes too long on a call's
+            text, the call is not recorded.
         pseudonyms: names of personal data, or paths that begin with `$`. A value becomes the same stand-in everywhere,
-            with the same look, so that tables still join. This cannot be undone without the key.
+            of the same form, so that tables can still be joined. This cannot be undone without the key.
         key: the key of the stand-ins, at least 16 characters. The default key is made at first use in the user's
             configuration folder, so it differs from user to user.
 
@@ -99,7 +100,7 @@ class Rules:
         return any(getattr(self, name) for name in _LISTS)
 
     def __or__(self, other: Rules) -> Rules:
-        """Return both rules together; if both have a key, the other's key counts."""
+        """Return both rules combined; if both have a key, the other's key is used."""
         both = {name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name)))) for name in _LISTS}
         return Rules(**both, key=other.key or self.key)
 
@@ -126,8 +127,8 @@ _LISTS: Final = tuple(item.name for item in fields(Rules) if item.name != "key")
 class CompiledRules:
     """Compiled rules, which say how to treat the value at each place in a message.
 
-    A treatment is a kind, such as "ACCOUNT_PIN", or STAND_IN. `of_name` returns that of a field or header of a name, or
-    None.
+    A treatment is a kind, such as "ACCOUNT_PIN", or STAND_IN. `of_name` returns the treatment of a field or header with
+    this name, or None.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -147,7 +148,6 @@ class CompiledRules:
         self.has_stand_ins = STAND_IN in kinds
         written = "|".join(map(re.escape, sorted(kinds - {STAND_IN}))) or "(?!)"
         self._placeholder = re.compile(rf"<(?:{written})(?:-[0-9]+)?>")
-        self.names = tuple(rules.names) + tuple(name for name in rules.pseudonyms if not name.startswith("$"))
 
     def _of_name(self, name: str) -> str | None:
         treatment = self._names.get(_normal(name))
@@ -169,10 +169,9 @@ class CompiledRules:
 
 @cache
 def compile_pattern(text: str) -> tuple[str, Callable[[str], list[tuple[int, int]]]]:
-    """Return the name of the group that a pattern replaces, or "", and a function that finds its places in a text.
+    """Return the name of the group that a pattern replaces, or "", and a function that finds its matches in a text.
 
-    The function returns where each group that is not empty begins and ends; a search that takes too long is a
-    `SecretLeak`.
+    The function returns where each non-empty group begins and ends; a search that takes too long raises `SecretLeak`.
 
     Raises:
         ConfigurationError: if it is not a regular expression, or too long.
@@ -182,7 +181,7 @@ def compile_pattern(text: str) -> tuple[str, Callable[[str], list[tuple[int, int
     reason = f"it has more than {_LONGEST:,} characters"
     if len(text) <= _LONGEST:
         try:
-            re.compile(text)  # the syntax of the standard library, whose errors say more
+            re.compile(text)  # with the standard library, whose errors are more helpful
             pattern = regex.compile(text, regex.VERSION0)
         except (re.error, regex.error, OverflowError, RecursionError) as error:
             reason = excerpt(str(error))
@@ -203,14 +202,14 @@ def _places(pattern: Any, group: int, text: str) -> list[tuple[int, int]]:
     except TimeoutError:
         raise SecretLeak(
             f"The pattern {excerpt(pattern.pattern)!r} takes too long on a text of this call; nothing was written.",
-            'Write a pattern that ends soon after its beginning, as in account[^"]{1,40}"(\\d+)", or make the call '
+            'Write a pattern whose matches are short, as in account[^"]{1,40}"(\\d+)", or make the call '
             "without a cassette.",
         ) from None
     return [(start, end) for start, end in spans if end > start]
 
 
 def _normal(name: str) -> str:
-    """Return a name in the form in which names are compared: lower case, without hyphens and underscores."""
+    """Return a name normalized for comparison: lower case, without hyphens and underscores."""
     return _SEPARATORS.sub("", name.lower())
 
 
@@ -222,7 +221,7 @@ def _kind_of(name: str) -> str:
 def _path_pattern(path: str) -> tuple[re.Pattern[str], str]:
     """Return a pattern of the places at or below a JSON path, as `_written` writes them, and the kind there.
 
-    A step at any depth takes the first place where it fits, together with the steps up to the next such step.
+    A step at any depth matches at the first place where it and the steps up to the next such step fit.
     """
     pattern, name, is_open = "", "", False
     position = 1
@@ -245,7 +244,7 @@ def _path_pattern(path: str) -> tuple[re.Pattern[str], str]:
     if not pattern or position < len(path):
         raise ConfigurationError(
             f"{excerpt(path)!r} is not a JSON path.",
-            "Write it like $.a.b, $.a[0], $.a[*].b, $..b or $['a b']; filters are not supported.",
+            "Use a form such as $.a.b, $.a[0], $.a[*].b, $..b or $['a b']; filters are not supported.",
             about="json_paths",
         )
     return re.compile(pattern + (")" if is_open else "")), _kind_of(name)

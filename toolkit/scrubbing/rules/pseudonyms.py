@@ -1,8 +1,8 @@
-"""Stand-ins for personal data: the same stand-in for the same value everywhere, of the same form.
+"""Stand-ins for personal data: the same stand-in for the same value everywhere, in the same form.
 
 A stand-in has digits, lower-case letters and capitals where the value has them, and at least eight of them, so that two
-values practically never share one. It is computed from the value and a key, which is not in the repository: tables of
-several recordings still join, and the value cannot be computed back without the key.
+values practically never have the same one. It is computed from the value and a key that is not in the repository:
+tables of several recordings can still be joined, and the value cannot be recovered without the key.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from toolkit.local.folders import config_folder
 _KEY: Final = "pseudonyms"
 _SHORTEST: Final = 8  # letters and digits of a stand-in
 _EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+")
-_UNSAFE: Final = re.compile(r"[\x00-\x1f\"\\<>&%'`\x7f]")  # characters that some format escapes
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\"\\<>&%'`\x7f]")  # characters that some formats escape
 
 
 class Pseudonyms:
     """The stand-ins made so far, and those of a recording.
 
     Args:
-        find_key: returns the key or None; called with True, it makes a missing key.
+        find_key: returns the key or None; if called with True, it creates a missing key.
     """
 
     def __init__(self, find_key: Callable[[bool], bytes | None]) -> None:
@@ -44,11 +44,11 @@ class Pseudonyms:
         self._lock = threading.Lock()
 
     def recall(self, recorded: bytes) -> None:
-        """Take the bytes of a recording, which hold stand-ins and no real values."""
+        """Remember the bytes of a recording, which contain stand-ins and no real values."""
         self._recorded = recorded
 
     def stand_in(self, value: str) -> str:
-        """Return the stand-in of a value; make the key if it is missing.
+        """Return the stand-in of a value; create the key if it is missing.
 
         Raises:
             ConfigurationError: if the key cannot be read or made.
@@ -62,8 +62,8 @@ class Pseudonyms:
 
         Args:
             value: the value.
-            records: True if the request is to be recorded, False if it is only looked up. A replay without a key has
-                seen nothing but stand-ins.
+            records: True if the request will be recorded, False if it is only looked up. A replay without a key knows
+                only stand-ins.
         """
         if value in self._values:
             return value
@@ -76,7 +76,7 @@ class Pseudonyms:
         return stand_in if records and len(value) < 6 else value
 
     def of_recorded(self, text: str) -> str | None:
-        """Return the stand-in of a text that no rule names, if the recording has the stand-in and not the text."""
+        """Return the stand-in of a text that no rule names, if the recording contains the stand-in and not the text."""
         if not self._recorded or text in self._values or self._is_recorded(text):
             return None
         stand_in = self._stand_ins.get(text)
@@ -93,7 +93,7 @@ class Pseudonyms:
     def value_of(self, candidates: Iterable[str], stand_ins: Collection[str]) -> dict[str, str]:
         """Return the candidates whose stand-in, under the existing key, is one of `stand_ins`; each with its stand-in.
 
-        A recording made with the rules holds stand-ins only. This finds the values behind them in other texts.
+        A recording made with the rules contains only stand-ins. This finds the values behind them in other texts.
         """
         self._key = self._key or self._find_key(False)
         if self._key is None or not stand_ins:
@@ -133,7 +133,7 @@ def look_alike(value: str, key: bytes, *, attempt: int = 0) -> str:
     Args:
         value: the value.
         key: the secret key.
-        attempt: gives another stand-in if the first one is taken.
+        attempt: another number gives another stand-in, if the first one is taken.
     """
     stream = _pseudorandom(value, key, attempt)
     if _EMAIL.fullmatch(value):
@@ -146,7 +146,7 @@ def look_alike(value: str, key: bytes, *, attempt: int = 0) -> str:
             continue
         alphabet = _alphabet(character, is_hexadecimal=is_hexadecimal)
         if changed == 0 and character.isdigit():
-            alphabet = "0" if character == "0" else string.digits[1:]  # a number does not begin with a zero
+            alphabet = "0" if character == "0" else string.digits[1:]  # numbers do not begin with a zero
         result.append(_pick(alphabet, stream))
         changed += 1
     alphabet = string.digits if alphabet[-1].isdigit() else alphabet
@@ -155,7 +155,7 @@ def look_alike(value: str, key: bytes, *, attempt: int = 0) -> str:
 
 
 def _alphabet(character: str, *, is_hexadecimal: bool) -> str:
-    """Return the characters that may stand in place of a letter or digit of any script."""
+    """Return the characters that may replace a letter or digit of any script."""
     if not character.isalpha():
         return string.digits
     letters = string.ascii_uppercase if character.isupper() else string.ascii_lowercase

@@ -1,4 +1,4 @@
-"""What `toolkit.toml` allows: findings that are known and harmless, each with the reason why.
+"""What `toolkit.toml` allows: findings that are known to be harmless, each with a reason.
 
 [scan]
 allow = [{path = "tests/**", kind = "private key", reason = "made for these tests, opens nothing"}]
@@ -19,11 +19,11 @@ from toolkit.scrubbing.scanning.findings import Finding
 
 _CONDITIONS: Final = ("path", "kind", "fingerprint")
 _KEYS: Final = frozenset({*_CONDITIONS, "reason"})
-_EXAMPLE: Final = 'Write it like {path = "tests/**", kind = "private key", reason = "made for tests"}.'
+_EXAMPLE: Final = 'Use a form such as {path = "tests/**", kind = "private key", reason = "made for tests"}.'
 
 
 class AllowList:
-    """The findings that a project allows, by the table [scan]; an entry that is malformed is a `ConfigurationError`.
+    """The findings that a project allows, from the table [scan]; an invalid entry raises `ConfigurationError`.
 
     An entry allows the findings that meet all its conditions: `path`, the pattern of a path relative to the project,
     with `*` within a name and `**` for any folders; `kind`; and `fingerprint`, one or several with spaces between them.
@@ -32,7 +32,7 @@ class AllowList:
     def __init__(self, table: Mapping[str, Any], project: Path) -> None:
         entries = table.get("allow", ())
         if table.keys() - {"allow"} or not isinstance(entries, list | tuple):
-            what = f"[scan] has {excerpt(', '.join(map(str, table)))}, and may only have the list allow."
+            what = f"[scan] has {excerpt(', '.join(map(str, table)))}, but may only have the list allow."
             raise ConfigurationError(what, f"{_EXAMPLE} Put it in allow = [...].", about="scan")
         for number, entry in enumerate(entries, start=1):
             problem = _problem_of(entry)
@@ -50,7 +50,7 @@ class AllowList:
         return bool(allowing)
 
     def unused(self) -> tuple[str, ...]:
-        """Return the entries that allowed nothing, in words."""
+        """Describe the entries that allowed nothing."""
         unused = [(at, entry) for at, entry in enumerate(self._entries, start=1) if at not in self._used]
         words = [f"entry {at} of [scan] allow matches nothing: {', '.join(entry.values())}" for at, entry in unused]
         return tuple(excerpt(each, 400) for each in words)

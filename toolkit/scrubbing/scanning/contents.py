@@ -1,6 +1,6 @@
-"""Open what a file holds: archives, compressed data, notebooks, text in any encoding, base64 in it, and other bytes.
+"""Open what is in a file: archives, compressed data, notebooks, text in any encoding, base64 in it, and other bytes.
 
-What comes out is opened again, and counted in bytes: a small file that unpacks to an endless one costs little.
+The results are opened again, and their bytes are counted, so that a small file that expands endlessly costs little.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from toolkit.scrubbing import compression
 from toolkit.scrubbing.normal_form import flags_of, is_text
 
 _Path = tuple[str | int, ...]  # keys and indexes from the top of a notebook
-_HEAD: Final = 1 << 12  # bytes that tell what a file is
+_HEAD: Final = 1 << 12  # bytes that determine what a file is
 _LARGEST: Final = 1 << 26  # bytes of an archive in an archive, of a notebook, or of text in UTF-16
 _SLICE: Final = 1 << 23  # bytes of a text that are searched at a time
 _BINARY: Final = 1 << 24  # bytes of other data that are searched at a time
 _LONGEST_LINE: Final = 1 << 20  # bytes until the end of a line, where a slice ends
-_ALLOWANCE: Final = 64 << 20  # bytes that may come out of any file, and so many times its size in addition
+_ALLOWANCE: Final = 64 << 20  # bytes that any file may expand to, and an additional multiple of its size
 _MULTIPLE: Final = 32
 _ATTEMPT: Final = 1 << 11  # bytes that each attempt to open something costs
 _DEEPEST: Final = 6  # layers: a file in a folder's archive, a body in it, base64 in that, and so on
-_TOO_MUCH: Final = "it holds compressed or encoded data, too large or too deep to scan"
-_BROKEN_DATA: Final = "an archive or compressed data in it is broken, ends early, or is of an unknown kind"
+_TOO_MUCH: Final = "it contains compressed or encoded data that is too large or too deep to scan"
+_BROKEN_DATA: Final = "an archive or compressed data in it is broken, truncated, or of an unknown kind"
 _BROKEN: Final = (
     *(zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError, ValueError, KeyError, IndexError),
     *(OSError, EOFError, zlib.error, lzma.LZMAError, struct.error),
@@ -59,8 +59,8 @@ _IS_DIGIT: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 _RUN: Final = re.compile(b"\1" * 32 + b"\1*+")
 _MORE_LINES: Final = re.compile(r"(?:(?:\\r)?+(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/]++(?![ \t]*+[\w:.-]))*+")
 _LONGEST_NAME: Final = 60  # characters of a name that is shown
-_LONGEST_PART: Final = 300  # characters of the words for a place
-_KEPT: Final = 64  # characters of a run, which tell what it is
+_LONGEST_PART: Final = 300  # characters of the description of a place
+_KEPT: Final = 64  # characters of a run, which determine what it is
 _LONG: Final = 1 << 12  # characters of a run that is not a credential
 _OPENED: Final = (*compression.MAGICS, b"BZh", b"\xfd7zXZ\0", b"\x89PNG", b"%PDF-", b"\xff\xd8\xff", b"\xff\xfe")
 
@@ -73,18 +73,18 @@ class TextPlace(NamedTuple):
     part: str = ""
 
     def inside(self, part: str) -> TextPlace:
-        """Return this place with a part added, such as the name of an archive's member, which may have any bytes."""
+        """Return this place with a part added, such as the name of an archive's member, which may be any bytes."""
         words = ", ".join(filter(None, (self.part, part)))[:_LONGEST_PART]
         return self._replace(part=words.encode("utf-8", "replace").decode())
 
 
-# A text from a file, or a slice of one, and what returns the place of each of its lines; bytes that are not text are
+# A text from a file, or a slice of one, and a function that returns the place of each line; bytes that are not text are
 # searched for known secrets only.
 FileText = tuple[str | bytes, Callable[[int], TextPlace]]
 
 
 class Opener:
-    """Opens one file. Its size limits how many bytes may be decompressed; `notes` says what could not be opened."""
+    """Opens one file. Its size limits how many bytes may be decompressed; `notes` lists what could not be opened."""
 
     def __init__(self, size: int) -> None:
         self._left = _ALLOWANCE + _MULTIPLE * size
@@ -98,7 +98,7 @@ class Opener:
             self.notes.add(_TOO_MUCH)
 
     def spend(self, size: int) -> None:
-        """Count bytes that came out, and raise `OverflowError` if these are too many."""
+        """Count bytes that came out, and raise `OverflowError` if there are too many."""
         self._left -= size
         if self._left < 0:
             raise OverflowError
@@ -156,11 +156,11 @@ class Opener:
             line += text.count("\n")
 
     def _text(self, text: str, place: Callable[[int], TextPlace], depth: int) -> Iterator[FileText]:
-        """Yield a text, and what it holds in base64."""
-        text = _COLOUR.sub("", text)  # colours stand between a name and its value
+        """Yield a text, and what it contains in base64."""
+        text = _COLOUR.sub("", text)  # there are colours between a name and its value
         line, done, parts = 1, 0, []
         for start, end, data in _base64_in(text):
-            is_one_line = "\n" not in text[start:end]  # a word in a line of base64 would name the next line
+            is_one_line = "\n" not in text[start:end]  # a word in a line of base64 would be the name of the next line
             kept = end if is_one_line and end - start <= _LONG else min(end, start + _KEPT)
             parts += [text[done:kept], "\n" * text.count("\n", kept, end)]
             line += text.count("\n", done, start)
@@ -172,14 +172,14 @@ class Opener:
             yield text.encode("utf-8", "surrogatepass"), place
 
     def _binary(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
-        """Yield the printable runs of other data, and what it holds that is compressed."""
+        """Yield the printable runs of other data, and what is compressed in it."""
         place = partial(_place, base, 1)
         while data := stream.read(_BINARY):
             runs = [data[slice(*run.span())] for run in _PRINTABLE.finditer(data.translate(_KINDS))]
             text = b"\n".join(runs).decode("ascii").replace("\0", ": ")
             yield from self._text(text, place, depth)
             yield data, place
-            if depth == _DEEPEST:  # by chance, any bytes look like compressed ones that look like compressed ones
+            if depth == _DEEPEST:  # any bytes may, by chance, look like compressed data within compressed data
                 continue
             budget = compression.DecodingBudget(0)
             with suppress(SecretLeak):
@@ -221,7 +221,7 @@ def _place(base: TextPlace, first: int, line: int) -> TextPlace:
 
 
 def _base64_in(text: str) -> Iterator[tuple[int, int, bytes]]:
-    """Yield start, end and bytes of base64 that holds text or can be opened; of other long base64, no bytes."""
+    """Yield start, end and bytes of base64 that contains text or can be opened; for other long base64, no bytes."""
     end = 0
     for match in _RUN.finditer(text.encode("ascii", "replace").translate(_IS_DIGIT)):
         if match.start() >= end:
@@ -240,10 +240,10 @@ def _decoded(run: str) -> bytes:
 
 
 class Notebook:
-    """The texts of a notebook (nbformat 4), and the cell in which each of their lines stands.
+    """The texts of a notebook (nbformat 4), and the cell that each of their lines is in.
 
-    A list of texts stands there as it is; of an object, each member is a line of JSON, so that a value stands beside
-    its name. A text that is not a notebook is a `ValueError`.
+    A list of texts is used as it is; each member of an object becomes a line of JSON, so that a value is next to its
+    name. A text that is not a notebook raises `ValueError`.
     """
 
     def __init__(self, file: str) -> None:
@@ -256,7 +256,7 @@ class Notebook:
         self.text = "\n".join([line for line, _ in self._lines])
 
     def place(self, base: TextPlace, line: int) -> TextPlace:
-        """Return where a line of the texts stands, given the place of the notebook."""
+        """Return where a line of the texts is, given the place of the notebook."""
         _, path = self._lines[line - 1]
         cell, part = _words(path)
         in_file = self._cells[cell - 1] if cell and cell <= len(self._cells) else 1
@@ -289,7 +289,7 @@ class Notebook:
 
 
 def _words(path: _Path) -> tuple[int | None, str]:
-    """Return the number of the cell, from 1, that a path leads to, and what it is in words."""
+    """Return the number of the cell, from 1, that a path leads to, and a description of the part."""
     if path[:1] != ("cells",) or len(path) < 3:
         return None, "widget state" if "widgets" in path[:2] else "metadata"
     first = {"outputs": "output", "attachments": "attachment"}.get(str(path[2]), str(path[2]))

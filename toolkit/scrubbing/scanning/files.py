@@ -1,7 +1,7 @@
 """Scan files and folders, and leave out what the project allows.
 
-Hidden files count, since `.env` and `.netrc` hold credentials, and so do hidden folders that people keep settings in.
-Other hidden folders, caches, installed packages and links to folders are not looked at, and named.
+Hidden files are included, since `.env` and `.netrc` contain credentials, and so are hidden folders in which people keep
+settings. Other hidden folders, caches, installed packages and links to folders are skipped, and listed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from toolkit.scrubbing.scanning.contents import Opener
 from toolkit.scrubbing.scanning.findings import Finding, FindingList, Unreadable, fingerprint_of
 from toolkit.scrubbing.scanning.source_text import secrets_in
 
-# Hidden folders with what people wrote or saved.
+# Hidden folders with files that people write or save.
 _SCANNED: Final = frozenset(
     {
         *(".ipynb_checkpoints", ".github", ".gitlab", ".circleci", ".streamlit", ".vscode", ".idea", ".devcontainer"),
@@ -35,7 +35,7 @@ Paths = str | Path | Iterable[str | Path]
 def scan_files(
     paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = (), settings: Settings | None = None
 ) -> FindingList:
-    """Look for secrets in files, for those that the process knows and for values in the places of credentials.
+    """Look for secrets in files: those that the process knows, and values in places of credentials.
 
     Args:
         paths: files and folders.
@@ -43,7 +43,7 @@ def scan_files(
         settings: the settings with the table [scan]; by default those of the project.
 
     Raises:
-        ConfigurationError: if a path does not exist or cannot be read, or the settings are malformed.
+        ConfigurationError: if a path does not exist or cannot be read, or the settings are invalid.
     """
     named = _named(paths)
     settings = as_settings(settings)
@@ -87,7 +87,7 @@ def _named(paths: Paths) -> list[Path]:
 
 
 def _files_at(path: Path, note: Callable[[OSError, Path], None], skipped: list[Path]) -> list[Path]:
-    """Return a file itself, or the files below a folder in order; note the folders that are not looked at."""
+    """Return a file itself, or the files below a folder in order; note the folders that are skipped."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -122,7 +122,7 @@ def _findings_in(path: Path, known: KnownSecrets, unreadable: list[Unreadable]) 
 
 
 def _known_in(text: str | bytes, known: KnownSecrets) -> Iterator[tuple[int, str, str]]:
-    """Yield line and kind of every known secret, without its value; for a key in several lines, its first line."""
+    """Yield line and kind of every known secret, without its value; for a key with several lines, the first line."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     anywhere = known.find(data)
     if anywhere is None:

@@ -1,4 +1,4 @@
-"""The findings of a scan, and reports of them as text, JSON, annotations of GitHub and SARIF, without any value."""
+"""The findings of a scan, and their reports as text, JSON, GitHub annotations and SARIF, without any secret."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from toolkit.local.files import toml_string, workspace_path
 
 PAGE: Final = "notebooks/how-to/after-a-leak.md"
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_WHAT_TO_DO: Final = "check each place, remove the secrets, and change those in files that were shared."
+_WHAT_TO_DO: Final = "check each place, remove the secrets, and revoke those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
-_MORE: Final = f"More, by kinds of secrets and files, in the toolkit's {PAGE}."
+_MORE: Final = f"For each kind of secret and file, see the toolkit's {PAGE}."
 _ADVICE: Final = (
-    "Revoke each secret first, where it was issued, and look there for what it was used for.",
+    "Revoke each secret first, where it was issued, and check there what it was used for.",
     "Clean the file: clear a notebook's outputs, scrub a recording with toolkit cassettes scrub, delete a log.",
     "Keep the value in a variable, or save it with toolkit credentials add.",
-    "If it was committed: git filter-repo --invert-paths --path FILE takes the file out of git's history.",
+    "If it was committed: git filter-repo --invert-paths --path FILE removes the file from git's history.",
     _MORE,
 )
 
@@ -43,11 +43,11 @@ class Finding:
     Attributes:
         path: the file.
         line: line number, from 1: of the file, or of the text inside a container such as an archive.
-        kind: what was found, in words; never the text itself.
+        kind: a description of what was found, never the text itself.
         cell: number of the cell of a notebook, from 1; None for everything else.
         part: where in the file: "source", "output text/html", "widget state" of a notebook, or a name in an archive;
             empty for a file that is read as it is.
-        fingerprint: six hex digits by which `toolkit.toml` knows the finding again wherever it moves.
+        fingerprint: six hex digits that identify the finding in `toolkit.toml`, even if it moves.
     """
 
     path: Path
@@ -59,7 +59,7 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """The place in the file besides the line, in words: "cell 3, output text/html", or ""."""
+        """Where in the file it is, in addition to the line: "cell 3, output text/html", or ""."""
         return ", ".join(filter(None, (f"cell {self.cell}" if self.cell else "", self.part)))
 
     @property
@@ -73,7 +73,7 @@ class Finding:
 
 
 class Unreadable(NamedTuple):
-    """A file or folder, or a part of a file, that a scan could not read, and why, in words."""
+    """A file or folder, or a part of a file, that a scan could not read, and the reason."""
 
     path: Path
     reason: str
@@ -85,9 +85,9 @@ class FindingList(list[Finding]):
     Attributes:
         files: how many files were read.
         unreadable: what could not be read.
-        skipped: the folders that were not looked at: hidden ones, caches, installed packages and links.
+        skipped: the folders that were not searched: hidden ones, caches, installed packages and links.
         allowed: how many findings `toolkit.toml` allows, which are not in the list.
-        unused_allowances: the entries of `toolkit.toml` that match no finding, in words.
+        unused_allowances: descriptions of the entries in `toolkit.toml` that match no finding.
         project: the folder of the project.
     """
 
@@ -99,7 +99,7 @@ class FindingList(list[Finding]):
     project: Path = Path()
 
     def not_seen(self) -> list[str]:
-        """Return a line for each file that could not be read, and one for the folders that were not looked at."""
+        """Return a line for each file that could not be read, and one for the folders that were skipped."""
         counts = Counter(path.name for path in self.skipped)
         names = [f"{name} ({count:,})" if count > 1 else name for name, count in counts.items()]
         lines = [f"not read: {path}: {reason}" for path, reason in self.unreadable]
@@ -107,7 +107,7 @@ class FindingList(list[Finding]):
         return [printable(line).replace("\n", " ") for line in lines]
 
     def count_words(self) -> str:
-        """Return how many findings there are, in how many files."""
+        """Return a text with the number of findings and of files."""
         files = len({finding.path for finding in self})
         return f"{count_text(len(self), 'finding')} in {count_text(files, 'file')}"
 
@@ -121,10 +121,10 @@ class FindingList(list[Finding]):
 
 
 def fingerprint_of(kind: str, value: str = "") -> str:
-    """Return the fingerprint of a finding, the same wherever in a file it stands.
+    """Return the fingerprint of a finding, which does not depend on its position in a file.
 
-    It has 24 bits: enough to tell the findings of a file apart, and far too few to find a value that a machine made.
-    One text in 16 million has the same. For a secret that the user names, pass no value: people may have made it up.
+    It has 24 bits: enough to distinguish the findings of a file, and far too few to guess a machine-made value. One
+    text in 16 million has the same. For a secret that the user names, pass no value: people may have made it up.
     """
     text = f"{kind}\n{''.join(filter(str.isalnum, value))}".encode("utf-8", "replace")
     return hashlib.blake2b(text, key=b"toolkit scan", digest_size=3).hexdigest()
@@ -156,7 +156,7 @@ def _text(findings: FindingList, _: Path) -> str:
 
 
 def entries_for(findings: Iterable[Finding], project: Path) -> list[str]:
-    """Return the lines of `toolkit.toml` that allow these findings, ready to paste: an entry for each file."""
+    """Return the lines for `toolkit.toml` that allow these findings, ready to paste, with an entry for each file."""
     fingerprints: dict[str, dict[str, None]] = {}
     for finding in findings:
         path = masked(printable(workspace_path(finding.path, project))).replace("\n", " ")
@@ -231,7 +231,7 @@ def _result(finding: Finding, rule: int, folder: Path) -> dict[str, Any]:
 
 
 def _artifact(path: Path, folder: Path) -> Mapping[str, str]:
-    """Return a file as an `artifactLocation` (SARIF 2.1.0, section 3.4), relative to the checkout if it lies there."""
+    """Return a file as an `artifactLocation` (SARIF 2.1.0, section 3.4), relative to the checkout if it is inside."""
     relative = workspace_path(path, folder)
     if Path(relative).is_absolute() or relative.startswith("../"):
         return {"uri": Path(os.path.abspath(masked(str(path)))).as_uri()}  # noqa: PTH100 - without following links
@@ -239,7 +239,7 @@ def _artifact(path: Path, folder: Path) -> Mapping[str, str]:
 
 
 def _line_in_file(finding: Finding) -> int | None:
-    """Return the line in the file itself, or None for a finding within an archive or the like."""
+    """Return the line in the file itself, or None for a finding inside a container such as an archive."""
     is_in_file = finding.path.suffix.lower() == ".ipynb" or not finding.part or finding.part.startswith("base64")
     return max(1, finding.line) if is_in_file else None
 

@@ -1,8 +1,8 @@
-"""Find the places in a text that hold what looks like a secret: in recordings, source, settings, commands and prose.
+"""Find what looks like a secret in a text: in recordings, source code, settings, commands and prose.
 
 The engine of the recorder finds fields, pairs, elements, columns and shapes, and grades the values. In a file, a strong
-value may also stand beside a name without the sign of a field between them (`--token ...`, `| password | ... |`,
-`set_token("...")`, `the token is ...`); and there are logins (`-u me:...`), and passwords that people made up.
+value may also follow a name without the sign of a field between them (`--token ...`, `| password | ... |`,
+`set_token("...")`, `the token is ...`); and files also have logins (`-u me:...`), and passwords that people made up.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _FIELD: Final = "secret field"
 _CUT_KEY: Final = r"-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----(?:\\[nr]|\W){0,60}+[A-Za-z0-9+/]{16}"
 _DUMMY_KEY: Final = r"0123456789|abcdefghij|(?i:example|obviously|redacted|xxxxxxxx)"
 _LONGEST_SIGN: Final = 80  # characters before a word that may belong to its name
-# A name, signs and at most two words without a value of their own, and a value; in small letters, where each word that
-# begins a pattern is found quickly.
+# A name, signs and at most two words without a value, and a value; in lower case, so that the first word of each
+# pattern is found quickly.
 _WORDS: Final = tuple("pass pwd secret token key auth credential login".split())
 _SIGNS: Final = r"(?:[^a-z0-9_.\n)]|\n(?=[ \t\"'\]{-])|\)(?= or | \|\|)){1,40}+"
 _OTHER: Final = r"(?:(?:string|str|value|default)\b|[a-z0-9_][\w.]{0,30}+(?![\"'\]]{0,2}[ \t]?[:=]))"
@@ -42,12 +42,12 @@ _AFTER_WORD: Final = (
     rf"[\w-]{{0,24}}+{_SIGNS}(?:{_OTHER}{_SIGNS}){{0,2}}?(?<=[\s\"'`|*(>=:,\[-])"
     r"([a-z0-9][a-z0-9+/_.~!@#$%^*-]{11,1023}+={0,2})(?![{(<\[])"
 )
-_LONG_ENOUGH: Final = 20  # characters of a value without a digit, which may be a word of code
+_LONG_ENOUGH: Final = 20  # characters of a value without digits, which may be a word of code
 _NAME: Final = r"(?:(?i:api|access|secret|private|public|account|master|encryption|signing|shared)[ _-])?[\w.-]*\Z"
 _PLAIN_NAME: Final = r"(?i)(?:key|auth|pass|login)s?"
 _CALL: Final = r"(?:[ ]?=[ ]?[\w.]{0,60}+)?\("
 _CALLEE: Final = r"(?i)(?:key_?pair|secret|token|credentials?|password|auth|login|key)\Z"
-# curl, wget, HTTPie and others take a user and a password in one argument.
+# curl, wget, HTTPie and others accept a user name and a password in one argument.
 _ARGUMENT: Final = (
     r"-(?<![\w-]-)(?:-(?:proxy-)?user|[fgijkLNqRsSv0-9]{0,8}+u|a)[ \t=\"',\\]{0,20}+"
     r"[\w.@+%-]{0,100}+:([^\s\"'\\]{8,400}+)"
@@ -80,14 +80,14 @@ _LEVELS: Final = 3  # of escapes within escapes, such as URLs within URLs
 
 class _Hit(NamedTuple):
     start: int
-    rank: int  # the lower it is, the more certain is the kind
+    rank: int  # the lower, the more certain the kind
     end: int
     kind: str
     value: str
 
 
 def secrets_in(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield line, kind and value of what looks like a secret in a text."""
+    """Yield the line, kind and value of whatever looks like a secret in a text."""
     seen: set[tuple[int, str]] = set()
     level = text
     for _ in range(_LEVELS + 1):
@@ -109,7 +109,7 @@ def _unescaped(line: str) -> str:
 
 
 def _hits_in(text: str) -> list[_Hit]:
-    """Return the hits in their order; of those that overlap, the one whose kind is most certain."""
+    """Return the hits in order; of overlapping hits, the one whose kind is most certain."""
     hits: list[_Hit] = []
     for hit in sorted(chain(_shaped(text), _fields(text), _logins(text), _beside_names(text), _cookies(text))):
         if is_placeholder(hit.value) or (hits and hit.start < hits[-1].end and hit.rank >= hits[-1].rank):
@@ -141,7 +141,7 @@ def _fields(text: str) -> Iterator[_Hit]:
 
 
 def _is_made_by_a_person(text: str, field: CredentialField) -> bool:
-    """Check whether a value that no machine made is a password all the same, rather than a word, a name or a sample."""
+    """Check whether a value that was not made by a machine is a password rather than a word, a name or a sample."""
     value, start, _, form, is_named = field.written
     if not is_named or not is_core_name(field.name, Place.JSON) or needs_strong_value(field.name, Place.JSON):
         return False

@@ -1,8 +1,8 @@
-"""The cassette of one test: opened before it as its markers choose, and finished, or kept aside, after it.
+"""The cassette of one test: opened before it as its markers say, and finished or set aside after it.
 
 While the test replays, connections to other machines and to servers on this one are refused, in all threads. This
-replaces functions of the module `socket`, which httpx, requests, urllib and asyncio use. Sockets in the file system
-stay allowed, and so do sockets that listen. It is for honest code that forgot to replay; it is not a sandbox.
+replaces functions of the module `socket`, which httpx, requests, urllib and asyncio use. Unix sockets stay allowed, and
+so do sockets that listen. This catches code that forgot to replay; it is not a sandbox.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from toolkit.scrubbing.scanning import scan_files
 from toolkit.session.session import AsyncSession, Session
 
 MARKER: Final = "toolkit_cassette"
-FOLDER: Final = "cassettes"  # beside the tests, as pytest-recording has it
+FOLDER: Final = "cassettes"  # beside the tests, as in pytest-recording
 FAILED: Final = ".failed"  # between the name of a cassette and its suffix, for the recording of a failed test
 _OPTION: Final = "--toolkit-record"
 _NOT_IN_NAMES: Final = re.compile(r"""[\x00-\x1f<>?%*:|"'/\\]""")
@@ -43,7 +43,7 @@ _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")
 
 @dataclass(frozen=True, slots=True)
 class CassetteChoice:
-    """The choices of the markers of a test: the arguments of the marker, with the first ones as `names`."""
+    """The choices of a test's markers: the arguments of the marker, with the positional ones as `names`."""
 
     names: tuple[Any, ...] = ()
     environment: str | None = None
@@ -57,7 +57,7 @@ class CassetteChoice:
 
 
 def choice_of(marks: Iterable[Any]) -> CassetteChoice:
-    """Return the choices of the markers of a test, the closest first: a closer one wins, argument by argument."""
+    """Return the choices of a test's markers; for each argument, the closest marker that has it wins."""
     chosen: dict[str, Any] = {}
     for mark in reversed(list(marks)):
         chosen |= {**({"names": mark.args} if mark.args else {}), **mark.kwargs}
@@ -69,7 +69,7 @@ def choice_of(marks: Iterable[Any]) -> CassetteChoice:
 
 
 def project_settings(module: Path) -> Settings:
-    """Return the settings of the project that a test module is in, whatever the working directory is."""
+    """Return the settings of the project that a test module is in, regardless of the working directory."""
     project = project_of(module.parent) or module.parent
     file = project / SETTINGS_FILE
     return Settings.load(file) if file.is_file() else replace(Settings.load(), project=project)
@@ -78,7 +78,7 @@ def project_settings(module: Path) -> Settings:
 class Playing:
     """The cassette of the running test; None if it does not exist and `is_needed` is False.
 
-    While the test replays, connections are refused. Sessions without a cassette of their own use this one. If the test
+    While the test replays, connections are refused. Sessions without their own cassette use this one. If the test
     fails, its recording is moved to `aside`.
     """
 
@@ -102,7 +102,7 @@ class Playing:
             self._guard.enter_context(network_blocked(hosts, self._refusal))
 
     def session_arguments(self, live: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the session of the test; `live` has those for recording."""
+        """Return the arguments of the test's session; `live` has those for recording."""
         arguments: dict[str, Any] = {"settings": self.settings, **live, "cassette": self.cassette}
         arguments["environment"] = self.choice.environment or live.get("environment")
         if self.cassette is not None and self.cassette.records and self.choice.credentials is not None:
@@ -110,9 +110,9 @@ class Playing:
         return arguments
 
     def end(self, *, well: bool) -> str:
-        """Finish the recording, and return what is wrong with it or the replay; empty if nothing is.
+        """Finish the recording, and return what is wrong with it or with the replay, or an empty string.
 
-        If the test failed, or something is wrong, the new recording is kept aside and the old one stays in place.
+        If the test failed, or something is wrong, the new recording is set aside and the old one stays in place.
         """
         self._guard.close()
         cassette = self.cassette
@@ -130,7 +130,7 @@ class Playing:
         problem = self._secrets_in(recorded) if well and has_recorded else ""
         if well and is_strict and not problem and cassette.replays and cassette.unplayed:
             left = differences.left_over(cassette.path.name, len(cassette), cassette.unplayed)
-            advice = f"Make the missing calls; or, if they are gone, record again: pytest {_OPTION}=all."
+            advice = f"Make the missing calls or, if the test no longer needs them, record again: pytest {_OPTION}=all."
             problem = f"{left.what}\n{advice}"
         if has_recorded and well and not problem:
             self.aside.unlink(missing_ok=True)
@@ -178,7 +178,7 @@ class Playing:
             raise error.reworded(error.what, f"Record it while online: pytest {_OPTION}.") from None
 
     def _secrets_in(self, recorded: Path) -> str:
-        """Return what looks like a secret in a new recording, in words."""
+        """Describe what looks like a secret in a new recording."""
         findings = scan_files(recorded, settings=self.settings)
         lines = [f"line {each.line}: {each.kind}" for each in findings]
         if not lines:
@@ -202,7 +202,7 @@ class Playing:
 
 
 def mode_in_force(option: str | None, marked: str | None, *, has_recording: bool) -> str:
-    """Return the mode to open a cassette with. None means replay, and a marker with `none` beats the command line.
+    """Return the mode to open a cassette with. None means replay; a marker with `none` overrides the command line.
 
     A new recording has the mode `all`, which records beside the old file and replaces it at the end. So `once` is
     `all` without a recording, and `none` with one.
@@ -215,7 +215,7 @@ def mode_in_force(option: str | None, marked: str | None, *, has_recording: bool
 
 @contextmanager
 def live_sessions(live: Mapping[str, Any]) -> Iterator[None]:
-    """Let sessions that the code under test opens take from `live` what they do not name themselves."""
+    """For sessions that the code under test opens, take from `live` the arguments that they do not have."""
 
     def with_defaults(original: Callable[..., None]) -> Callable[..., None]:
         def opened(self: Any, *args: Any, **options: Any) -> None:
@@ -234,7 +234,7 @@ def live_sessions(live: Mapping[str, Any]) -> Iterator[None]:
 def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBlocked]) -> Iterator[None]:
     """Refuse connections and lookups until the block ends, with the error that `refusal` makes for a host.
 
-    Allowed are host names or addresses; "*" stands for any characters, and "localhost" for every loopback address.
+    `allowed` has host names or addresses; "*" matches any characters, and "localhost" every loopback address.
     """
     patterns = [*map(str.lower, allowed), *(["127.*", "::1"] if "localhost" in allowed else [])]
     resolved = set[str]()  # addresses of the hosts that are allowed by name

@@ -1,6 +1,6 @@
 """The fixtures, options and hooks of the plugin. pytest loads this in every run, so it imports the rest when used.
 
-`--toolkit-unused` lists the cassettes that no test opened, and `--toolkit-verify` makes tests of notebooks.
+`--toolkit-unused` lists the cassettes that no test opened, and `--toolkit-verify` runs notebooks as tests.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _RECORDING = {
     "new_episodes": "replay what is recorded, and add the rest",
     "all": "record everything again; the old cassette is replaced if the test passes",
 }
-_PLAY_LOG = "TOOLKIT_PLAY_LOG"  # names the folder in which all processes note what they open
-_MOST_LINES = 8  # of a miss; where it happened and how to record it again stand around them
+_PLAY_LOG = "TOOLKIT_PLAY_LOG"  # names the folder in which all processes log what they open
+_MOST_LINES = 8  # of a miss; before and after them are where it happened and how to record it again
 _PLAYING: pytest.StashKey[Playing] = pytest.StashKey()
 _HAS_PASSED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options. A mode follows after "=", so that `--toolkit-record tests` does not take a path for it."""
+    """Add the options. A mode needs "=", so that `tests` in `--toolkit-record tests` is not taken for one."""
     group = parser.getgroup("toolkit", "toolkit: recordings and notebooks")
     for mode, what in _RECORDING.items():
         names = ["--toolkit-record", "--toolkit-record=once"] if mode == "once" else [f"--toolkit-record={mode}"]
@@ -57,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and the parts that the options ask for."""
+    """Register the marker, and the parts that the options need."""
     config.addinivalue_line("markers", _MARKER)
     if config.getoption("toolkit_unused"):
         config.pluginmanager.register(UnusedCassettes(config), "toolkit-unused")
@@ -65,17 +65,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _toolkit_marked(request: pytest.FixtureRequest) -> None:
-    """Open the cassette of a test with the marker, before the fixtures that belong to the test alone."""
+    """Open the cassette of a test with the marker, before the test's function-scoped fixtures."""
     if request.node.get_closest_marker("toolkit_cassette") is not None:
         request.getfixturevalue("toolkit_cassette")
 
 
 @pytest.fixture
 def toolkit_live() -> dict[str, Any]:
-    """Arguments of `tk.Session` for recording, such as credentials and settings; override it if need be.
+    """Arguments of `tk.Session` for recording, such as credentials and settings; override it if necessary.
 
-    Sessions that the code under test opens take from it what they do not name, too. The fixture is used only when
-    something is recorded, so a practice service, for example, starts only then:
+    Sessions that the code under test opens also take missing arguments from it. The fixture is used only when something
+    is recorded, so a practice service, for example, starts only then:
 
         @pytest.fixture(scope="session")
         def toolkit_live():
@@ -87,14 +87,14 @@ def toolkit_live() -> dict[str, Any]:
 
 @pytest.fixture
 def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None]:
-    """The cassette of the test, a `tk.Cassette`: in strict replay, unless recording is asked for."""
+    """The cassette of the test, a `tk.Cassette`, in strict replay unless something is to be recorded."""
     from toolkit.sharing.pytest_plugin.item_cassette import Playing, live_sessions
 
     item: Any = request.node
     named = [name for name in _FIXTURES if name in item.fixturenames]
     playing = item.stash[_PLAYING] = _or_fail(lambda: Playing(item, is_needed=bool(named)))
     records = playing.cassette is not None and playing.cassette.records
-    takes_live = records and named in ([], ["toolkit_cassette"])  # a session of a fixture takes it by itself
+    takes_live = records and named in ([], ["toolkit_cassette"])  # a session of a fixture uses it automatically
     with live_sessions(request.getfixturevalue("toolkit_live")) if takes_live else nullcontext():
         yield playing.cassette
     problem = playing.end(well=item.stash.get(_HAS_PASSED, False))
@@ -104,7 +104,7 @@ def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None
 
 @pytest.fixture
 def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> Iterator[Session]:
-    """A `tk.Session` on the cassette of the test. Recording needs credentials; see `toolkit_live`."""
+    """A `tk.Session` with the cassette of the test. Recording needs credentials; see `toolkit_live`."""
     from toolkit.session.session import Session
 
     with _or_fail(lambda: Session(**_arguments(request, toolkit_cassette))) as session:
@@ -113,7 +113,7 @@ def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) 
 
 @pytest.fixture
 def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> AsyncSession:
-    """A `tk.AsyncSession` on the cassette of the test, for async tests of pytest-asyncio, anyio or asyncio.run()."""
+    """A `tk.AsyncSession` with the cassette of the test, for async tests of pytest-asyncio, anyio or asyncio.run()."""
     from toolkit.session.session import AsyncSession
 
     return _or_fail(lambda: AsyncSession(**_arguments(request, toolkit_cassette)))
@@ -126,7 +126,7 @@ def _arguments(request: pytest.FixtureRequest, cassette: Cassette) -> dict[str, 
 
 
 def _or_fail(make: Callable[[], _T]) -> _T:
-    """Return what a function makes; let the test fail with the two lines of an error instead of a traceback."""
+    """Return the result of a function; if it fails, fail the test with the error's two lines instead of a traceback."""
     __tracebackhide__ = True
     from toolkit.core.errors import ToolkitError
 
@@ -139,7 +139,7 @@ def _or_fail(make: Callable[[], _T]) -> _T:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
-    """Note whether a test with a cassette passed, and show a request that has no recording in a few lines."""
+    """Note whether a test with a cassette passed, and shorten the report of a request without a recording."""
     report = yield
     if _PLAYING not in item.stash:
         return report
@@ -162,10 +162,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
 
 
 class UnusedCassettes:
-    """Prints the cassettes below the tests that no test of the run opened.
+    """Prints the cassettes below the tests that no test opened.
 
-    All processes of the run, kernels of notebooks included, note the cassettes that they open in a play log. What
-    pytest-recording opens is noted as well.
+    All processes of the run, including the kernels of notebooks, log the cassettes that they open. What
+    pytest-recording opens is logged as well.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -207,14 +207,14 @@ class UnusedCassettes:
         options = map(self._config.getoption, ("keyword", "markexpr", "deselect", "ignore", "ignore_glob"))
         is_part = any("::" in text for text in self._config.args) or any(options)
         if is_part or any(map(terminalreporter.stats.get, ("deselected", "skipped", "failed", "error"))):
-            write("Only a part of the tests ran to its end, so others may use them.")
+            write("Not all tests ran to the end, so the others may use them.")
 
     def pytest_unconfigure(self) -> None:
         self._patch.undo()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a notebook, with a single test, if they are asked for."""
+    """Collect a notebook as a single test, if the option is set."""
     is_wanted = file_path.suffix == ".ipynb" and parent.config.getoption("toolkit_verify")
     return NotebookFile.from_parent(parent, path=file_path) if is_wanted else None
 
@@ -228,7 +228,7 @@ class NotebookItem(pytest.Item):
     """The test that a notebook still gives the outputs that are stored in it."""
 
     def runtest(self) -> None:
-        """Run the notebook in a kernel of its own, and fail with the report if the outputs differ or it fails."""
+        """Run the notebook in a new kernel, and fail with the report if the outputs differ or the run fails."""
         from toolkit.verification import verify
 
         [verdict] = _or_fail(lambda: verify([self.path], jobs=1, play_log=os.environ.get(_PLAY_LOG)))

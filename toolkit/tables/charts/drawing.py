@@ -28,7 +28,7 @@ from toolkit.tables.charts.figure import (
 )
 from toolkit.tables.display import is_missing
 
-_MAX_ROWS: Final = 8  # rows with marks in each plot; what else there is stands below them in words
+_MAX_ROWS: Final = 8  # rows with marks in each plot; the rest is summarized in words below them
 # Tried in this order, because the service document shows no payload.
 _AMOUNTS: Final = ("equity", "balance", "portfolio_value", "cash")
 _ACCOUNTS: Final = ("account_number", "number", "name", "id")
@@ -46,9 +46,9 @@ def balances(
     currency: str | None = None,
     source: Any = None,
 ) -> Chart:
-    """Draw balances as bars, the largest first, on an axis for each currency; the title says how many records have one.
+    """Draw balances as bars, the largest first, with an axis for each currency; the title says how many there are.
 
-    Of more than eight balances in a currency, the eight largest have a bar each, and the sum of the others is written
+    If a currency has more than eight balances, the eight largest have a bar each, and the sum of the others is written
     below. Amounts are added up only if they are known to be in one currency.
 
     Args:
@@ -56,9 +56,9 @@ def balances(
         by: column to group the accounts by; a bar is the sum of a group. By default each account has a bar.
         amount: column of the balances; by default the first of equity, balance, portfolio_value and cash.
         currency: column of the currencies, or the one currency of all amounts, such as "USD"; by default the column
-            currency, currency_code or iso_currency_code, beside `amount` if that is a name with dots.
-        source: the session that the table came from, or a string; by default what `attrs["source"]` says, which tables
-            of sessions have, and those that `tabulate` makes of their responses.
+            currency, currency_code or iso_currency_code, with the prefix of `amount` if that has dots.
+        source: the session that the table came from, or a string; by default the table's `attrs["source"]`, which
+            sessions set, and `tabulate` for their responses.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
@@ -73,7 +73,7 @@ def balances(
     check_columns(accounts, label, about="by")
     numbers = accounts[amount]
     if not pd.api.types.is_numeric_dtype(numbers.dtype) or pd.api.types.is_bool_dtype(numbers.dtype):
-        what = f"The column {excerpt(amount, 40)} holds {numbers.dtype}, not numbers."
+        what = f"The column {excerpt(amount, 40)} contains {numbers.dtype}, not numbers."
         raise TabulationError(what, "Choose another column with amount=.", about="amount")
     rows = pd.DataFrame({"amount": numbers, "currency": _currencies(accounts, amount, currency)})
     rows["label"] = accounts[label].map(lambda value: "without" if is_missing(value) else str(value))
@@ -92,7 +92,7 @@ def balances(
 
 
 def _currencies(table: pd.DataFrame, amount: str, currency: str | None) -> Any:
-    """Return the currency of all records, or of each."""
+    """Return the one currency of all records, or the currency of each."""
     if currency is not None:
         currency = as_text(currency, about="currency", example='"USD"')
         return table[currency].astype(object).fillna(_UNKNOWN).map(str) if currency in table.columns else currency
@@ -128,8 +128,9 @@ def _draw_bars(axes: Axes, bars: list[tuple[str, float]]) -> None:
     places = 0 if any(abs(length) >= 1000 for _, length in shown) else 2
     words = [f"{length:,.{places}f}" for _, length in shown]
     draw_rows(axes, [label for label, _ in shown], words, "No account has a balance.")
-    axes.locator_params(axis="x", nbins=4)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    is_long = any(abs(length) >= 1e8 for _, length in shown)  # so long that there is room for three numbers
+    axes.locator_params(axis="x", nbins=2 if is_long else 4)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.15g}")
 
 
 def token_timeline(
@@ -141,8 +142,8 @@ def token_timeline(
 ) -> Chart:
     """Draw when each access token was valid, and which calls were made with it.
 
-    A bar is the lifetime of a token, a dot is a call that the token authorized, and a cross is a failed call. Of more
-    than eight tokens, the last eight have a bar each, and the calls of the earlier ones are counted below.
+    A bar is the lifetime of a token, a dot is a call that the token authorized, and a cross is a failed call. If there
+    are more than eight tokens, the last eight have a bar each, and the earlier calls are counted below.
 
     Args:
         session: the session that used the tokens; not needed with both tables.
@@ -193,8 +194,8 @@ def _token_words(token: Any) -> str:
 def call_latencies(session: Any = None, *, calls: pd.DataFrame | None = None, source: Any = None) -> Chart:
     """Draw how long each call took, by endpoint, the slowest endpoint first.
 
-    A dot is a call, a cross is a failed call, and a line marks the median. Of more than eight endpoints, the eight
-    with the most calls have a row each, and the others are counted below.
+    A dot is a call, a cross is a failed call, and a line marks the median. If there are more than eight endpoints, the
+    eight with the most calls have a row each, and the number of the others is written below.
 
     Args:
         session: the session that made the calls; not needed with `calls`.
@@ -224,6 +225,6 @@ def call_latencies(session: Any = None, *, calls: pd.DataFrame | None = None, so
             labels.append(count_text(len(others), "other endpoint"))
             words.append(count_text(sum(others), "call"))
         draw_rows(axes, labels, words, "No call has finished.")
-        axes.set_xlim(left=0)
+        axes.set_xlim(left=-0.012 * axes.get_xlim()[1])  # half the width of a mark, so that it is drawn whole
         axes.set_xlabel(f"{unit} from sending to the end of the answer\n{MARKS}\nThe line marks the median.")
     return chart

@@ -1,9 +1,9 @@
 """The parts that all charts share: their arguments, a figure with a fixed style, and marks and rows on it.
 
 A chart has the same bytes on every machine and in every run. Its style is fixed: the user's matplotlib styles do not
-change it, and it does not change them. It is drawn on white, and a dark page turns its lightness over, so that text and
-marks keep their contrast; on paper it stays white. It is as wide as a narrow window, where its text is still readable.
-Names and numbers stand above the marks of their row, so that no line runs through them. Readers who cannot see a chart
+change it, and it does not change them. It is drawn on white, and a dark page inverts its lightness, so that text and
+marks keep their contrast; in print it stays white. It fits into a narrow window, where its text is still readable.
+Names and numbers are above the marks of their row, so that no line runs through them. Readers who cannot see a chart
 get its rows as text.
 """
 
@@ -39,7 +39,7 @@ BAND: Final = 0.16  # where the marks of a row are, below its text, and half the
 _WIDTH: Final = 4.7  # inches
 _ROW: Final = 0.52
 _DPI: Final = 192  # two dots for each CSS pixel
-_LINE: Final = 42  # characters of the title; small text has half as many again
+_LINE: Final = 48  # characters of the title; small text may have half as many more
 # Where this differs from the defaults of matplotlib.
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": INK,
@@ -52,9 +52,9 @@ _STYLE: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # a $ in the name of an account does not start a formula
     "xtick.color": INK,
 }
-# Metadata to leave out of a file, because it holds dates and versions.
+# Metadata to leave out of a file, because it contains dates and versions.
 _VARYING: Final = {"png": ("Software",), "svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer")}
-# White becomes the background of JupyterLab's dark theme; the hues stay.
+# White becomes the background of JupyterLab's dark theme; hues do not change.
 _DARK: Final = (
     '@media screen { [data-jp-theme-light="false"] .access-chart, .vscode-dark .access-chart '
     "{ filter: invert(0.93) hue-rotate(180deg); } }"
@@ -62,7 +62,7 @@ _DARK: Final = (
 
 
 class Chart(Figure):
-    """A matplotlib figure that displays itself in a notebook. Add to it through `axes[0]`.
+    """A matplotlib figure that displays itself in a notebook. To add to it, use `axes[0]`.
 
     Attributes:
         title: what the chart shows.
@@ -76,7 +76,7 @@ class Chart(Figure):
 
     @property
     def alternative_text(self) -> str:
-        """Title, rows and source, for readers who cannot see the chart; pages and files carry it."""
+        """Title, rows and source, for readers who cannot see the chart; part of the HTML and of files."""
         return ". ".join(filter(None, (self.title, "; ".join(self.rows), self.source))) + "."
 
     def __repr__(self) -> str:
@@ -87,7 +87,7 @@ class Chart(Figure):
     def savefig(self, fname: Any, **options: Any) -> None:
         """Write the chart to a file, in its own style and without date and version.
 
-        Takes the options of `matplotlib.figure.Figure.savefig`. PNG and SVG carry the alternative text as description.
+        Takes the options of `matplotlib.figure.Figure.savefig`. PNG and SVG files contain the alternative text.
         """
         suffix = "" if hasattr(fname, "write") else Path(fname).suffix.lower().lstrip(".")
         kind = str(options.get("format") or suffix or "png").lower()
@@ -110,7 +110,7 @@ class Chart(Figure):
         width, height = (
             int.from_bytes(content[at : at + 4], "big") // 2 for at in (16, 20)
         )  # CSS pixels, from its IHDR
-        # JupyterLab shows HTML rather than the image, and has no alternative text for images.
+        # JupyterLab prefers HTML to the image, for which it has no alternative text.
         image = (
             f'<style>{_DARK}</style><img class="access-chart" src="data:image/png;base64,{png}" '
             f'alt="{as_html(self.alternative_text)}" width="{width}" style="max-width: 100%; height: auto">'
@@ -138,7 +138,7 @@ def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple
         chart.supxlabel(textwrap.fill(source, _LINE * 3 // 2), x=0.99, ha="right", fontsize=8)
         chart.title, chart.source = title, source
         yield chart, list(plots[:, 0])
-        # Another layout would start from this one, and move things a little.
+        # A second layout would start from this one, and would move things slightly.
         chart.draw_without_rendering()
         chart.set_layout_engine("none")
 
@@ -146,7 +146,7 @@ def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple
 def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: str = "") -> None:
     """Write the name of each row on the left above its marks, and what it shows on the right, the first row on top.
 
-    `nothing` stands instead of rows if there are none.
+    `nothing` is written if there are no rows.
     """
     for row, (label, word) in enumerate(zip(labels, words, strict=True)):
         for x, text, side in ((0, label, "left"), (1, word, "right")):
@@ -154,7 +154,7 @@ def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: 
             axes.text(x, row - 1.2 * BAND, text, transform=place, ha=side, va="center", fontsize=9.5)
     if not labels:
         axes.set_axis_off()
-        axes.text(0, 0, nothing)
+        axes.text(0, 0.5, nothing, transform=axes.transAxes)
     if isinstance(chart := axes.figure, Chart):
         chart.rows += tuple(f"{label}: {word}" for label, word in zip(labels, words, strict=True))
     axes.set_yticks([])
@@ -163,7 +163,7 @@ def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: 
 
 def draw_calls(axes: Axes, positions: pd.Series[Any], row: int, status: pd.Series[Any]) -> None:
     """Draw calls on a row: a dot for each call, a cross if it failed."""
-    failed = (status >= 400).fillna(value=False).astype(bool)  # 599 stands for no answer
+    failed = (status >= 400).fillna(value=False).astype(bool)  # 599 means no response
     for marker, colour, size, part in (("o", BLUE, 6, positions[~failed]), ("X", RED, 8, positions[failed])):
         if len(part):
             axes.plot(part, [row + BAND] * len(part), marker, color=colour, markersize=size, mew=0, alpha=0.85)
@@ -174,7 +174,7 @@ def source_of(source: Any, *tables: pd.DataFrame) -> str:
     if hasattr(source, "calls"):
         return source_of(None, source.calls())
     if source is not None and not isinstance(source, str):
-        raise wrong_type("source", "a session or a string", source, "Leave it out for what the table says.")
+        raise wrong_type("source", "a session or a string", source, "Leave it out to use the table's own source.")
     notes = (str(table.attrs["source"]) for table in tables if "source" in table.attrs)
     return excerpt(source or next(notes, "source not known: drawn from a table"), 120)
 
