@@ -30,12 +30,6 @@ def takes(places):
     return True
 
 
-def until(condition):
-    """Let other threads run until a condition holds."""
-    while not condition():
-        threading.Event().wait(0.001)
-
-
 def test_first_come_first_served():
     """A free place goes to the thread that has waited longest, and to nobody who comes later."""
     places, order = Places(1), []
@@ -49,7 +43,8 @@ def test_first_come_first_served():
     for number in range(5):
         threads.append(threading.Thread(target=work, args=[number]))
         threads[-1].start()
-        until(lambda number=number: len(places._waiting) == number + 1)
+        while len(places._waiting) <= number:
+            threading.Event().wait(0.001)
     for number in range(5):
         assert not takes(places)
         places.leave()
@@ -92,15 +87,22 @@ def test_given_back_within():
     places = Places(1)
     assert takes(places)
 
-    class Reentrant(type(places._waiting)):
+    class Reentrant(deque):
         def append(self, turn):
             places.leave()  # between the look at the free places and the entry in the queue
             super().append(turn)
 
+        def popleft(self):
+            places.leave()  # while a place is handed over
+            return super().popleft()
+
     places._waiting = Reentrant()
-    run(places.enter(1), None)
+    thread = threading.Thread(target=lambda: run(places.enter(1), None), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
     places._waiting = deque()
-    assert not takes(places)
+    assert [takes(places), takes(places)] == [True, False]
 
 
 def test_pool_timeout():
