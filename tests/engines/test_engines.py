@@ -110,7 +110,7 @@ def swept(folder, pages):
     credentials = tk.KeyPair("key-id-1", "an-obviously-fake-secret", environment="paper")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("TOOLKIT_OFFLINE", raising=False)
-        patch.setattr(running, "SECONDS", 0.0)
+        patch.setattr(running, "_BATCH_KEYS", 1)
         patch.setattr(running, "_PART_ROWS", 4)
         session = tk.Session(credentials=credentials, settings=settings, transport=httpx.MockTransport(answer))
         result = tk.sweep(session.trading, range(PAGES), lambda key: f"/v1/{key}", into=folder, at_once=1)

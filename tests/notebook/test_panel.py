@@ -91,6 +91,9 @@ def test_typed_credentials_connect(open_panel, service, name):
     user = open_panel(credentials.environment)
     kind, *texts = typed(credentials)
     user.choose("credentials", kind)
+    shown = [field for field in user.form.inputs.fields if not field["is_option"]]
+    in_sight = {"client_id"} if "client" in kind else set()
+    assert {field["name"] for field in shown if not field["masked"]} == in_sight
     user.connect(*texts)
     rows = 1 if credentials.kind == "key pair" else 25
     assert user.status == f"Connected. The service accepts these credentials: {rows} account{'s'[: rows > 1]}."

@@ -141,15 +141,9 @@ def test_practice_services_come_and_go(open_panel, unset):
         assert (first.stats.calls, second.stats.calls) == (0, 1)
 
 
-@pytest.fixture
-def visitors(monkeypatch):
-    """Answer visitors of Voila."""
-    monkeypatch.setenv("VOILA_BASE_URL", "/")
-
-
-@pytest.mark.usefixtures("visitors")
 def test_visitors_get_what_the_notebook_names(open_panel, tour, settings, service, monkeypatch):
     """Visitors are offered neither saved credentials nor other cassettes, and record nothing."""
+    monkeypatch.setenv("VOILA_BASE_URL", "/")
     desk_in_variables(monkeypatch, service.credentials["paper"])
     (settings.cassettes_folder / "merger.yaml").write_bytes(tour.read_bytes())
     user = open_panel(cassette="tour")
@@ -166,9 +160,9 @@ def test_visitors_get_what_the_notebook_names(open_panel, tour, settings, servic
     assert given.status.startswith("Connected.")
 
 
-@pytest.mark.usefixtures("visitors")
-def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, service, tmp_path, unset):
+def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, service, tmp_path, unset, monkeypatch):
     """Visitors read about problems without paths of the owner's files."""
+    monkeypatch.setenv("VOILA_BASE_URL", "/")
     tour.rename(tour.with_name("tours.yaml"))
     missing = open_panel("broker-sandbox", cassette="tour")
     missing.choose("mode", "replay")

@@ -47,7 +47,7 @@ def project(tmp_path_factory):
             session.broker.get(f"/v1/practice/accounts/{first['id']}/positions")
     number, identifier = str(first["account_number"]), first["id"]
     person = {"full_name": PERSON, "email": MAIL, "account_number": number, "pin": "4711", "nick": SHORT}
-    note = {"people": [person], "note": f"{SHORT} called about {number}"}
+    note = {"people": [person, {"nick": "Ann"}], "note": f"{SHORT} called about {number}"}
     handler = httpx.MockTransport(lambda _: httpx.Response(200, json=note))
     with tk.Cassette(folder / "cassettes/people.yaml") as cassette:
         httpx.Client(transport=cassette.transport(handler)).get("https://crm.example.com/people?q=Zdenka+Quimby")
@@ -56,7 +56,7 @@ def project(tmp_path_factory):
     (folder / "toolkit.toml").write_text(settings_text(settings))
     notebook = write_notebook(
         folder / "notebooks/report.ipynb",
-        f"# Report for {PERSON}\n\n{number}, {MAIL}, Quimby; {SHORT} called; Acme & Sons",
+        f"# Report for {PERSON}\n\n{number}, {MAIL}, Quimby; {SHORT} called; Acme & Sons, Ann",
         ("kind = 'positions'", "parameters"),
         "import httpx, toolkit as tk\nsession = tk.Session(cassette='clients')\nsession.accounts()",
         f"client = '{identifier}'\nsession.broker.get(f'/v1/practice/accounts/{{client}}/{{kind}}').json()",
@@ -105,7 +105,7 @@ def test_published_folder(project, published):
     content = json.loads((published.path / "notebooks/report.ipynb").read_bytes())
     assert sorted(content["metadata"]) == ["kernelspec", "language_info"]
     assert content["cells"][2]["outputs"]
-    assert "Acme & Sons" in "".join(content["cells"][0]["source"])
+    assert "Acme & Sons, Ann" in "".join(content["cells"][0]["source"])
     settings = (published.path / "toolkit.toml").read_text()
     assert settings.splitlines()[1:] == ['cassettes = "cassettes"']
     assert any(words.startswith("cassettes/people.yaml: ") for words in published.replaced)

@@ -41,12 +41,6 @@ def plain(service):
     return httpx.Client(base_url="https://api.example.com", transport=service)
 
 
-def collect(pages, read):
-    """Put pages into a list, which keeps those before an error."""
-    for page in pages:
-        read.append(page)
-
-
 def listed(pages):
     """Return the responses of pages of either kind."""
     if hasattr(pages._client, "aclose"):
@@ -78,7 +72,7 @@ def test_all_pages(open_session, service, link, is_async):
 def test_pages_are_read_when_they_are_asked_for(service):
     """A loop that ends early sends no more; `tabulate` joins what a plain client reads."""
     asked = paged(service, [rows(1), rows(2), rows(3)])
-    pages = tk.pages(plain(service), PATH)
+    pages = tk.pages(plain(service), httpx.URL(PATH))
     assert next(iter(pages)).json() == rows(1)
     assert asked == [0]
     asked.clear()
@@ -150,7 +144,7 @@ def test_a_page_with_an_error_status(service, status):
     answer, read = service.answer, []
     service.answer = lambda request: service.reply({}, status) if "p=1" in str(request.url) else answer(request)
     with pytest.raises(tk.ServiceError, match=rf"^Page 2: the service answered with status {status}") as caught:
-        collect(tk.pages(plain(service), PATH), read)
+        read.extend(tk.pages(plain(service), PATH))
     assert (caught.value.status, caught.value.response.status_code) == (status, status)
     assert [page.json() for page in read] == [rows(1)]
     service.answer = lambda request: service.reply({}, status)
@@ -190,7 +184,7 @@ def test_a_page_that_names_an_earlier_one(service, following):
     service.answer = lambda request: service.reply({"accounts": rows(1), "next": following})
     read = []
     with pytest.raises(tk.ServiceError, match="read earlier") as caught:
-        collect(tk.pages(plain(service), PATH), read)
+        read.extend(tk.pages(plain(service), PATH))
     assert len(service.calls) == len(read) == (1 if following == PATH else 2)
     assert "QXZ" not in str(caught.value)
 

@@ -323,11 +323,12 @@ def test_close_ends_a_recording(open_session, replayed, service, is_async):
             with session:
                 call(session)
                 assert well
+        return session
 
     def recorded():
         return call(replayed()).json()["answer"]
 
-    record("first")
+    _kept = record("first")  # else the garbage collector would end the recording
     assert recorded() == "first"
     with pytest.raises(AssertionError):
         record("second", well=False)

@@ -17,12 +17,12 @@ from toolkit.core.errors import ConfigurationError
 def record(service, settings, make_credentials):
     """Return a function that records calls, given as methods and paths, and returns the live session for later."""
 
-    def run(*calls, environment="broker-sandbox", interface="broker"):
-        credentials = make_credentials(environment)
+    def run(*calls):
+        credentials = make_credentials("broker-sandbox")
         arguments = {"settings": settings, "transport": service, "token_store": MemoryTokenStore()}
         with tk.Session(credentials=credentials, cassette="story", **arguments) as session:
             for method, path, *body in calls:
-                getattr(session, interface).request(method, path, json=body[0] if body else None)
+                session.broker.request(method, path, json=body[0] if body else None)
         service.requests.clear()
         service.bodies.clear()
         return tk.Session(credentials=credentials, retry=False, **arguments)
@@ -126,12 +126,20 @@ def test_own_headers_are_repeated(service, record, settings, make_credentials):
 
 
 def test_other_addresses_and_environments(service, record, settings, make_credentials):
-    """Calls of another environment, and calls to other hosts, are not sent."""
-    record(("GET", "/v1/a"))
+    """Calls of another environment, to other hosts and to the token endpoint are not sent."""
+    ours = record(("GET", "/v1/a"))
     session = tk.Session(credentials=make_credentials("paper"), settings=settings, transport=service)
     drift = tk.drift("story", session)
     assert service.calls == []
     assert {each.reason for each in drift.not_repeated if each.number > 1} == {"it was made in broker-sandbox"}
+    with tk.Cassette("story", "new_episodes", settings=settings) as cassette:
+        cassette.scrubber.use_addresses(settings.addresses, settings.header_prefix)
+        client = httpx.Client(transport=cassette.transport(httpx.MockTransport(lambda _: httpx.Response(200))))
+        for address in (settings.addresses["auth_sandbox"], "https://elsewhere.example.com"):
+            client.get(f"{address}/v1/b")
+    drift = tk.drift("story", ours)
+    assert [call.url.path for call in service.calls] == ["/v1/a"]
+    assert [each.reason for each in drift.not_repeated[1:]] == ["its address is not one of broker-sandbox"] * 2
 
 
 def test_only_live_sessions(record, settings):

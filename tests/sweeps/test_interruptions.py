@@ -64,7 +64,7 @@ class FailingPlace(SweepPlace):
 @pytest.fixture
 def sweep(service, settings, make_credentials, monkeypatch, tmp_path):
     """Return a function that sweeps, writing after each key; `sweep.asked` are the keys asked for."""
-    monkeypatch.setattr(running, "SECONDS", 0.0)
+    monkeypatch.setattr(running, "_BATCH_KEYS", 1)
     monkeypatch.setattr(running, "_PART_ROWS", 2)
     asked = []
 

@@ -91,7 +91,7 @@ def test_proxied(authority, is_async, is_secure):
 
 
 CASES = {
-    "unknown authority": ({}, "not trusted here", [SYSTEM, FILE, "TOOLKIT_VERIFY"], []),
+    "unknown authority": ({}, "not trusted here: ", [SYSTEM, FILE, "TOOLKIT_VERIFY"], []),
     "expired": ({"begins": -3 * DAY, "ends": -2 * DAY}, "expired", ["clock"], ["verify"]),
     "not yet valid": ({"begins": DAY, "ends": 2 * DAY}, "not valid yet", ["clock"], ["verify"]),
     "another host": ({"hosts": ["other.example.com"], "asked": "localhost"}, "another host", ["address"], ["verify"]),
@@ -136,6 +136,7 @@ def test_unreadable_variable(monkeypatch, tmp_path, verify):
     with pytest.raises(ConfigurationError) as caught:
         make_context(verify)
     assert "SSL_CERT_FILE" in caught.value.next_step
+    assert caught.value.next_step.endswith("install the system's package ca-certificates.")
 
 
 @pytest.mark.parametrize("from_settings", [False, True], ids=["argument", "settings"])

@@ -17,34 +17,20 @@ from frames import raised, with_locals
 from toolkit.transport.flow import without_frames
 
 
-class Server:
-    """A loopback server that calls a function for each connection, in its own thread."""
+@contextlib.contextmanager
+def serving(treat):
+    """Serve on loopback: call a function for one connection, in its own thread; the outcome is the URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
 
-    def __init__(self, treat):
-        self._treat = treat
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-
-    def _serve(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
+        def serve():
+            connection, _ = listener.accept()
             with connection, contextlib.suppress(OSError):
-                self._treat(connection)
+                treat(connection)
 
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error):
-        # Closing alone would not wake a thread that accepts.
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join(10)
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join(10)
 
 
 def drop(connection):
@@ -76,27 +62,20 @@ def caught(url, fault, secret, *, is_async, clean):
     """Return the error that a fault raises, caught as by the driver of a flow, and cleaned if `clean`."""
     request = _request(url, fault, secret)
     proxy = httpx.Proxy(url, auth=("user", secret)) if fault.proxied else None
-    if is_async:
-        return asyncio.run(_caught_async(httpx.AsyncHTTPTransport(proxy=proxy), request, clean))
-    with httpx.HTTPTransport(proxy=proxy) as transport:
-        try:
+
+    def called():
+        with httpx.HTTPTransport(proxy=proxy) as transport:
             transport.handle_request(request).read()
-        except httpx.HTTPError as error:
-            if clean:
-                without_frames(error)
-            return error
-    raise AssertionError("the request did not fail")
 
-
-async def _caught_async(transport, request, clean):
-    async with transport:
-        try:
+    async def awaited():
+        async with httpx.AsyncHTTPTransport(proxy=proxy) as transport:
             await (await transport.handle_async_request(request)).aread()
-        except httpx.HTTPError as error:
-            if clean:
-                without_frames(error)
-            return error
-    raise AssertionError("the request did not fail")
+
+    with pytest.raises(httpx.HTTPError) as raised_here:
+        asyncio.run(awaited()) if is_async else called()
+    if clean:
+        without_frames(raised_here.value)
+    return raised_here.value
 
 
 def _request(url, fault, secret):
@@ -121,8 +100,8 @@ def as_ipython_shows(error):
 def test_no_frame_shows_a_secret(name, is_async):
     """Whatever the network does, a traceback with local variables shows the error but no credentials."""
     fault, secret = FAULTS[name], secrets.token_hex(20)
-    with Server(fault.treat) as server:
-        error = caught(server.url, fault, secret, is_async=is_async, clean=True)
+    with serving(fault.treat) as url:
+        error = caught(url, fault, secret, is_async=is_async, clean=True)
     assert isinstance(error, fault.error)
     for text in (as_ipython_shows(error), with_locals(error)):
         assert type(error).__name__ in text
@@ -136,8 +115,8 @@ def test_no_frame_shows_a_secret(name, is_async):
 def test_frames_of_libraries_show_secrets(name, show, is_async):
     """Without cleaning, the frames of httpx and httpcore show credentials, so the test above can fail."""
     fault, secret = FAULTS[name], secrets.token_hex(20)
-    with Server(fault.treat) as server:
-        error = caught(server.url, fault, secret, is_async=is_async, clean=False)
+    with serving(fault.treat) as url:
+        error = caught(url, fault, secret, is_async=is_async, clean=False)
     assert secret in show(error.with_traceback(error.__traceback__.tb_next))  # without the frame of this test
 
 

@@ -354,6 +354,14 @@ def test_the_transport_below_is_entered_and_closed(path, library, is_async):
 
 
 @BOTH_WAYS
+def test_a_transport_for_the_other_kind_of_calls(is_async):
+    """It is refused, and the error names the session that takes it."""
+    method, session = ("handle_request", "Session") if is_async else ("handle_async_request", "AsyncSession")
+    with pytest.raises(tk.ConfigurationError, match=rf"tk\.{session} takes this one"):
+        as_httpx_transport(SimpleNamespace(**{method: print}), is_async=is_async)
+
+
+@BOTH_WAYS
 def test_a_session_above_the_other_library(settings, make_credentials, is_async):
     """A session's calls, tokens and retries work through a transport of httpx2; errors show no secret."""
     asked, token = [], secrets.token_urlsafe(24)

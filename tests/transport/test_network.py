@@ -153,6 +153,14 @@ def test_socks_proxy(monkeypatch):
         get(Network(is_async=False, proxy="socks5://127.0.0.1:1080"), "https://one.example.com/")
 
 
+def test_plain_http_needs_no_authorities(transports):
+    """Authorities are read for https only, so that a call of this machine works without any."""
+    network = Network(is_async=False, verify="missing.pem")
+    get(network, "http://localhost/")
+    with pytest.raises(ConfigurationError, match=r"missing\.pem"):
+        get(network, "https://localhost/")
+
+
 def unverified():
     context = ssl.create_default_context()
     context.check_hostname = False

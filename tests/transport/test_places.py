@@ -18,7 +18,7 @@ from manual_clock import ManualClock
 import toolkit as tk
 from toolkit.cassettes.through import Outgoing, through
 from toolkit.transport.flow import run, run_async
-from toolkit.transport.network import Places, pool_timeout
+from toolkit.transport.network import Places
 
 
 def takes(places):
@@ -28,12 +28,6 @@ def takes(places):
     except httpx.PoolTimeout:
         return False
     return True
-
-
-def until(condition):
-    """Let other threads run until a condition holds."""
-    while not condition():
-        threading.Event().wait(0.001)
 
 
 def test_first_come_first_served():
@@ -49,7 +43,8 @@ def test_first_come_first_served():
     for number in range(5):
         threads.append(threading.Thread(target=work, args=[number]))
         threads[-1].start()
-        until(lambda number=number: len(places._waiting) == number + 1)
+        while len(places._waiting) <= number:
+            threading.Event().wait(0.001)
     for number in range(5):
         assert not takes(places)
         places.leave()
@@ -92,26 +87,30 @@ def test_given_back_within():
     places = Places(1)
     assert takes(places)
 
-    class Reentrant(type(places._waiting)):
+    class Reentrant(deque):
         def append(self, turn):
             places.leave()  # between the look at the free places and the entry in the queue
             super().append(turn)
 
+        def popleft(self):
+            places.leave()  # while a place is handed over
+            return super().popleft()
+
     places._waiting = Reentrant()
-    run(places.enter(1), None)
+    thread = threading.Thread(target=lambda: run(places.enter(1), None), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
     places._waiting = deque()
-    assert not takes(places)
+    assert [takes(places), takes(places)] == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("timeout", "seconds"),
-    [(None, None), (5, 5.0), (httpx.Timeout(5, pool=0), 0.0), (httpx.Timeout(5, pool=None), None)],
-)
-def test_pool_timeout(timeout, seconds):
-    """The limit is the part of a request's timeout that httpx has for it."""
-    with httpx.Client(timeout=timeout) as client:
-        assert pool_timeout(client.build_request("GET", "https://a.example")) == seconds
-    assert pool_timeout(httpx.Request("GET", "https://a.example")) is None
+def test_pool_timeout():
+    """A call waits for a place as long as its client's timeout for the pool says."""
+    with httpx.Client(timeout=httpx.Timeout(5, pool=0)) as client:
+        outgoing = Outgoing(client.build_request("GET", "https://a.example"), ManualClock(), Places(0))
+    with pytest.raises(httpx.PoolTimeout):
+        run(through(None, outgoing), httpx.MockTransport(lambda _: httpx.Response(200)))
 
 
 # Responses

@@ -140,8 +140,12 @@ def test_folders():
 def test_folders_of_the_user_and_of_the_kernel(tmp_path, monkeypatch):
     """A path below the project is the same, whether the user's kernel or that of a verification shows it."""
     monkeypatch.setenv("HOME", str(tmp_path / "ann"))
+    for folder in ("ann", "disk"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "ann" / "desk").symlink_to(tmp_path / "disk")
     places = places_of(tmp_path / "ann" / "desk", home=tmp_path / "k" / "home", temporary=tmp_path / "k" / "tmp")
     pairs = [("ann/desk/a.csv", "[project]/a.csv"), ("ann/x", "~/x"), ("k/home/x", "~/x"), ("k/tmp/x", "[temporary]/x")]
+    pairs.append(("disk/x", "[project]/x"))
     for path, expected in pairs:
         assert normal_form([cell(stream(f"{tmp_path}/{path}"))], places)[0][0]["text"] == expected
     assert normal_form([cell(stream("~/desk/a.csv"))], places)[0][0]["text"] == "[project]/a.csv"
@@ -153,10 +157,13 @@ def test_lines_of_a_difference():
         MANY, [*MANY[:2], shown(text_plain="   cash\n0  2.5", text_html=MANY[2]["data"]["text/html"])]
     )
     assert {"-0  1.5", "+0  2.5"} <= set(difference.diff)
-    picture = [shown(image_png=encoded(), text_html="<b onclick='x'>1</b>")]
-    (difference,) = compared(picture, [shown(image_png=encoded()[:-9] + "AAAAAAAA=", text_html="<b>2</b>")])
+    (difference,) = compared([shown(application_json={"a": 1, "b": "o"})], [shown(application_json={"b": "ö", "a": 1})])
+    assert difference.diff == ('  "a": 1,', '- "b": "o"', '+ "b": "ö"', " }")
+    picture = [shown(text_plain="one", image_png=encoded(), text_html="<b onclick='x'>1</b>")]
+    changed = encoded()[:-9] + "AAAAAAAA="
+    (difference,) = compared(picture, [shown(text_plain="two", image_png=changed, text_html="<b>2</b>")])
     text = "\n".join(difference.diff)
-    assert {"-1", "+2"} <= set(difference.diff)
-    assert "image/png" in text
+    assert [line for line in difference.diff if line in ("-one", "-1", "+two", "+2")] == ["-one", "-1", "+two", "+2"]
+    assert "\n+[image/png: " in text
     assert "<b" not in text
     assert encoded()[:20] not in text

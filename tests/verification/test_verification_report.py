@@ -65,3 +65,6 @@ def test_annotations(notebook):
     assert any("::error::foreign" in each for each in shown)
     start = f"::error file=a.ipynb,line={line},title=a.ipynb%2C cell 3 (table)%3A differs::"
     assert annotation == f"{start}-::error::foreign%0A+2"
+    failed = verdict(notebook, Outcome.FAILED, failure=Failure("It is torn.", "Restore it."))
+    start = "::error file=a.ipynb,line=1,title=a.ipynb%3A failed::"
+    assert FORMATS["github"]([failed], notebook.parent).splitlines()[-1] == f"{start}It is torn.%0ARestore it."

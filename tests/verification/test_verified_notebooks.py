@@ -1,10 +1,14 @@
 """Finding and reading notebooks."""
 
+import asyncio
+import sys
+
 import pytest
 from notebook_files import odd_notebooks, write_notebook
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.verification.notebooks import find_notebooks, read_notebook
+from toolkit.verification import verify
+from toolkit.verification.notebooks import find_notebooks
 
 
 def test_notebooks_of_a_folder(tmp_path):
@@ -26,13 +30,24 @@ def test_no_notebooks(tmp_path):
             find_notebooks([tmp_path / path])
 
 
+def test_without_nbclient(tmp_path, monkeypatch):
+    """An error says what to install, before a notebook runs."""
+    monkeypatch.setitem(sys.modules, "nbclient", None)
+    with pytest.raises(ConfigurationError, match="nbclient is not installed"):
+        verify([write_notebook(tmp_path / "a.ipynb", "1")])
+
+
 @pytest.mark.parametrize(
     ("name", "text"), [*odd_notebooks().items(), ("torn", '{"cells": ['), ("old", '{"nbformat": 3}')]
 )
 def test_odd_files(tmp_path, name, text):
-    """A file that is not a notebook of format 4 is an error of two sentences."""
+    """A file that is not a notebook of format 4 is a failure in one line; also where a loop runs, as in Jupyter."""
     file = tmp_path / f"{name}.ipynb"
     file.write_text(text)
-    with pytest.raises(ConfigurationError, match=f"{name}.ipynb is not a notebook of format 4") as caught:
-        read_notebook(file)
-    assert "\n" not in caught.value.what
+
+    async def in_a_loop():
+        return verify([file])
+
+    [verdict] = asyncio.run(in_a_loop())
+    assert verdict.failure.what.startswith(f"{name}.ipynb is not a notebook of format 4: ")
+    assert "\n" not in verdict.failure.what

@@ -171,7 +171,7 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._ended: Callable[[], None] | None = ended
         self._record = record
         self._chunks: list[bytes] = []
-        media_type = response.headers.get("content-type", "").partition(";")[0]
+        media_type = "" if record is None else response.headers.get("content-type", "").partition(";")[0]
         self._has_no_end = media_type.strip().lower() in _STREAMS
         self._may_be_closed_early = self._has_no_end or response.is_error
 

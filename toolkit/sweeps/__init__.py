@@ -2,8 +2,8 @@
 
 1. `sweeping`: `sweep` makes a `Job` from its arguments, which opens the `folder` and runs. The result has the table and
    the failures, and can retry those.
-2. `running`: `at_once` threads or tasks take keys and request them (`asking`); one thread makes rows from the responses
-   and writes them as `parts`. On a Dask cluster, keys are distributed in shares, for which workers run the same code.
+2. `running`: `at_once` threads or tasks take keys, request them and read the responses (`asking`); one thread writes
+   rows as `parts`. On a Dask cluster, keys are distributed in shares, for which workers run the same code.
 3. `lend` lends a session to a cluster: a thread in the lender's process renews the token and publishes it in a Dask
    variable. `borrower` has the handle that the tasks get, and the session that it opens, which does not request tokens.
 

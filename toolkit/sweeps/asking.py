@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import httpx
@@ -15,7 +17,6 @@ from toolkit.core.errors import ConfigurationError, ServiceError, TabulationErro
 from toolkit.core.ledger import TRIES
 from toolkit.core.text import excerpt
 from toolkit.scrubbing.finding.find import without_credentials
-from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.pages import Pages, message_of
 from toolkit.session.sending import transport_of
 from toolkit.sweeps.parts import (
@@ -37,14 +38,14 @@ from toolkit.transport.next_page import Cursor
 # Statuses, in addition to 5xx, after which another request may help: a timeout (RFC 9110 section 15.5.9) and too many
 # requests (RFC 6585 section 4).
 _PASSING: Final = (408, 429)
+_LARGE: Final = 1 << 16  # bytes of a response that takes some milliseconds to read
 
 
 class Answered(NamedTuple):
-    """A key with its responses (none if the service answered without a body) and their size in bytes."""
+    """A key with the bodies of its responses; whole responses would keep the garbage collector busy."""
 
     key: Key
-    answers: Sequence[httpx.Response]
-    size: int = 0
+    bodies: tuple[bytes, ...]  # none if the service answered without a body
 
 
 Outcome: TypeAlias = Answered | KeyFailure
@@ -62,14 +63,9 @@ class Plan:
     more: str = ""  # a warning: more pages exist than were read
     hint: str = ""  # about the rows of a response, such as that it has two lists of records
 
-    @property
-    def known(self) -> KnownSecrets:
-        """Secrets that must not be in a row or a reason."""
-        return transport_of(self.client).sender.known
-
     def asking(self, key: Key, lane: int) -> Flow[Outcome]:
         """Request a key and return the outcome. Errors that every other key would meet too are raised."""
-        answers: list[httpx.Response] = []
+        bodies: list[bytes] = []
         request: httpx.Request | None = None
         try:
             walk = Pages(self.client, self._request_of(key), cursor=self.cursor).begin()
@@ -81,7 +77,7 @@ class Plan:
                     is_passing = status in _PASSING or status >= 500
                     return KeyFailure(key, status, self._reason(walk, response), _tries(request), not is_passing)
                 if walk.is_page(response) and response.content and response.request.method != "HEAD":
-                    answers.append(response)
+                    bodies.append(response.content)
                 try:
                     walk.go_on(response)
                 except (ServiceError, UnsafeAddress) as error:
@@ -97,11 +93,11 @@ class Plan:
             self.more = f"More pages exist than were read: {walk.more.words}. {walk.more.advice}"
         elif walk.request is not None and not self.more:
             self.more = "More pages follow the first. Leave out pages=False to read all of them."
-        return Answered(key, answers, sum(len(answer.content) for answer in answers))
+        return Answered(key, tuple(bodies))
 
     def _reason(self, walk: Pages, response: httpx.Response) -> str:
         words = httpx.codes.get_reason_phrase(response.status_code) or f"status {response.status_code}"
-        message = message_of(response, self.known.scrub_text)
+        message = message_of(response, transport_of(self.client).sender.known.scrub_text)
         page = f"page {walk.number}: " if walk.number > 1 else ""
         return page + excerpt(f"{words}: {message}" if message else words, LONGEST_REASON)
 
@@ -135,39 +131,69 @@ class Plan:
         request: httpx.Request = self.client.build_request("GET", str(path), params=params)
         return request
 
-    def rows_of(self, answered: Sequence[Answered], kind: KeyKind | None) -> tuple[list[KeyedRows], list[KeyFailure]]:
-        """Return the rows of responses, and the keys whose responses are not rows, or do not fit their columns.
 
-        All responses make one table. If one does not fit, they are halved until it is alone.
-        """
-        if not answered:
+class Batch:
+    """Outcomes that are written together. Their responses make one table; if one does not fit, they are halved.
+
+    A response is read when it is added, on the thread that received it, because a second thread would compete with the
+    event loop for the interpreter. A large response would stop the loop for too long, so it and those after it are read
+    by the thread that asks for the rows.
+    """
+
+    def __init__(self, plan: Plan, answered: Sequence[Answered] = ()) -> None:
+        self.size = 0  # bytes of the responses
+        self.failures: list[KeyFailure] = []
+        self._plan = plan
+        self._known = transport_of(plan.client).sender.known  # secrets that must not be in a row
+        self._answered = list(answered)
+        self._counts: list[int] = []  # rows of those that were read
+        options = {name: plan.definition[name] for name in ("numbers", "records", "key")}
+        self._builder = TableBuilder(**options, schema=plan.schema)
+
+    def __len__(self) -> int:
+        return len(self._answered) + len(self.failures)
+
+    def add(self, outcome: Outcome) -> None:
+        if isinstance(outcome, KeyFailure):
+            self.failures.append(outcome)
+            return
+        size = sum(map(len, outcome.bodies))
+        self.size += size
+        is_next = len(self._counts) == len(self._answered)
+        self._answered.append(outcome)
+        if is_next and size < _LARGE:
+            with suppress(TabulationError, ServiceError):  # raised again when the rows are made
+                self._read(outcome)
+
+    def rows(self, kind: KeyKind | None) -> tuple[list[KeyedRows], list[KeyFailure]]:
+        """Return the rows of the responses, and the keys whose responses are not rows, or do not fit their columns."""
+        if not self._answered:
             return [], []
         try:
-            return [self._table(answered, kind)], []
+            return [self._table(kind)], []
         except (TabulationError, ServiceError) as error:
-            if len(answered) == 1:
+            if len(self._answered) == 1:
                 reason = excerpt(error.what, LONGEST_REASON)
-                return [], [KeyFailure(answered[0].key, 200, reason, is_final=True)]
-        middle = len(answered) // 2
-        first, last = (self.rows_of(half, kind) for half in (answered[:middle], answered[middle:]))
+                return [], [KeyFailure(self._answered[0].key, 200, reason, is_final=True)]
+        middle = len(self._answered) // 2
+        halves = self._answered[:middle], self._answered[middle:]
+        first, last = (Batch(self._plan, half).rows(kind) for half in halves)
         return [*first[0], *last[0]], [*first[1], *last[1]]
 
-    def _table(self, answered: Sequence[Answered], kind: KeyKind | None) -> KeyedRows:
-        options = {name: self.definition[name] for name in ("numbers", "records", "key")}
-        builder = TableBuilder(**options, schema=self.schema)
-        counts = [sum(builder.add(self._clean(answer)) for answer in one.answers) for one in answered]
-        self.hint = self.hint or builder.hint
-        table = builder.finish_arrow()
-        if self.schema is not None:
-            table = _without_key(table)
-        keys = key_array([one.key for one in answered], kind)
-        repeated = key_column(keys).take(np.repeat(np.arange(len(keys)), counts))
-        return KeyedRows(table.add_column(0, key_column_beside(table.column_names), repeated), keys)
+    def _read(self, one: Answered) -> None:
+        bodies = (without_credentials(self._known.scrub(body)) for body in one.bodies)
+        self._counts.append(sum(self._builder.add(SimpleNamespace(content=body, json=None)) for body in bodies))
 
-    def _clean(self, answer: httpx.Response) -> Any:
-        """Return a response as it is or, if its body has secrets, only the body with placeholders."""
-        body = without_credentials(self.known.scrub(answer.content))
-        return answer if body == answer.content else body
+    def _table(self, kind: KeyKind | None) -> KeyedRows:
+        for one in self._answered[len(self._counts) :]:
+            self._read(one)
+        self._plan.hint = self._plan.hint or self._builder.hint
+        table = self._builder.finish_arrow()
+        if self._plan.schema is not None:
+            table = _without_key(table)
+        keys = key_array([one.key for one in self._answered], kind)
+        repeated = key_column(keys).take(np.repeat(np.arange(len(keys)), self._counts))
+        return KeyedRows(table.add_column(0, key_column_beside(table.column_names), repeated), keys)
 
 
 def _tries(request: httpx.Request | None) -> int:

@@ -1,8 +1,8 @@
 """The run of a sweep: threads or tasks that take keys and request them, and one thread that writes.
 
 There are `at_once` threads for a client of a Session, or tasks for one of an AsyncSession. Each takes its next key when
-it is done with the previous one, and passes the outcome to the writer through a bounded queue. So there may be any
-number of keys, and memory contains only what is in progress or not written yet.
+it is done with the previous one, and adds the outcome to a batch, under a lock. Full batches go to the writer; while
+two of them wait there, all threads or tasks wait. So there may be any number of keys, and memory stays bounded.
 
 On a Dask cluster, keys are distributed in shares, and a worker runs the same code for its share, with its own parts. It
 may die at any time, and another may get its task; or it may seem dead and continue to write. So each attempt writes
@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from toolkit.core.document import Interface
 from toolkit.core.errors import ServiceError, SweepError, Unreachable
 from toolkit.core.ledger import SystemClock
 from toolkit.core.tracebacks import warn
-from toolkit.sweeps.asking import Answered, Outcome, Plan
+from toolkit.sweeps.asking import Batch, Outcome, Plan
 from toolkit.sweeps.folder import Folder, SweepPlace
 from toolkit.sweeps.parts import Key, KeyedRows, KeyFailure, KeySource, failed_rows, joined
 from toolkit.transport.flow import Flow, Pause, run, run_async
@@ -91,18 +90,16 @@ class Run:
         self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
         self._stopped = threading.Event()
         self._error: BaseException | None = None
-        self._noting = threading.Lock()
+        # The lock guards the counts above and what follows: the threads and the writer change them.
+        self._lock = threading.Lock()
+        self._batch = Batch(plan)
         self._in_vain = 0
-        # Only the writing thread uses what follows. Threads are daemons, because after an interrupt the interpreter
-        # would wait for other threads.
-        self._outcomes: queue.Queue[Outcome | None] = queue.Queue(max(64, 4 * at_once))
-        self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
         self._hint = ""  # a warning to show during the run
-        self._answers: list[Answered] = []
-        self._failures: list[KeyFailure] = []
-        self._bytes = 0
-        self._due_at: float | None = None
-        self._part: KeyedRows | None = None
+        # Batches for the writer, and None after the last one. Threads are daemons, because after an interrupt the
+        # interpreter would wait for other threads.
+        self._ready: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
+        self._part: KeyedRows | None = None  # this and its name belong to the writer
         self._part_name = ""
 
     def on_threads(self) -> None:
@@ -142,63 +139,50 @@ class Run:
         try:
             while not self._stopped.is_set() and (key := self.source.take()) is not None:
                 outcome = yield from self._plan.asking(key, lane)
-                while not self._hand_over(outcome):
+                self._add(outcome)
+                while self._ready.qsize() > 1 and not self._stopped.is_set():  # the folder is slower than the service
                     yield Pause(_FULL_PAUSE, SystemClock())
-                self._note(outcome)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - raised on the thread or in the task of the caller
             self._stop(error)
 
-    def _hand_over(self, outcome: Outcome | None) -> bool:
-        """Pass an outcome to the writer; return False if the queue is full. After the end, it is dropped."""
-        try:
-            if not self._stopped.is_set() or outcome is None:
-                self._outcomes.put_nowait(outcome)
-        except queue.Full:
-            return False
-        return True
+    def _add(self, outcome: Outcome) -> None:
+        with self._lock:
+            self._batch.add(outcome)
+            if len(self._batch) >= _BATCH_KEYS or self._batch.size >= _BATCH_BYTES:
+                self._ready.put(self._taken())
+            self._count(outcome)
+
+    def _taken(self) -> Batch:
+        batch, self._batch = self._batch, Batch(self._plan)
+        return batch
+
+    def _next(self) -> Batch | None:
+        """Return a full batch, or after a few seconds one that is not full; return None at the end."""
+        with suppress(queue.Empty):
+            return self._ready.get(timeout=None if self._is_replay else SECONDS)
+        with self._lock:
+            return self._taken()
 
     def _write_all(self) -> None:
         try:
-            is_open = True
-            while is_open:
-                with suppress(queue.Empty):
-                    outcome = self._outcomes.get(timeout=_TICK)
-                    if outcome is None:
-                        is_open = False
-                    else:
-                        self._add(outcome)
-                is_late = not self._is_replay and self._due_at is not None and time.monotonic() >= self._due_at
-                is_full = len(self._answers) >= _BATCH_KEYS or self._bytes >= _BATCH_BYTES
-                if is_late or is_full or not is_open:
-                    self._write()
+            for batch in filter(len, iter(self._next, None)):
+                self._write(batch)
             self._part = None
             self.notes |= dict.fromkeys((self._plan.more, self._plan.hint))
         except BaseException as error:  # noqa: BLE001 - raised on the thread of the caller
             self._stop(error)
 
-    def _add(self, outcome: Outcome) -> None:
-        if self._due_at is None:
-            self._due_at = time.monotonic() + SECONDS
-        if isinstance(outcome, KeyFailure):
-            self._fail(outcome)
-        else:
-            self.answered += 1
-            self._answers.append(outcome)
-            self._bytes += outcome.size
-
-    def _write(self) -> None:
+    def _write(self, batch: Batch) -> None:
         self.folder.kind = kind = self.source.kind
-        rows, unfit = self._plan.rows_of(self._answers, kind)
-        self.answered -= len(unfit)
-        for failure in unfit:
-            self._fail(failure)
-        if self._failures:
-            rows.append(failed_rows(self._failures, kind))
-        self._answers, self._failures, self._bytes, self._due_at = [], [], 0, None
-        if not rows:
-            return
+        rows, unfit = batch.rows(kind)
+        with self._lock:
+            self.answered -= len(unfit)
+            for failure in unfit:
+                self._count(failure)
+        if failures := [*batch.failures, *unfit]:
+            rows.append(failed_rows(failures, kind))
         if self._part is None:
             self._part_name = self.folder.next_name(self._name)
         part = self._part = joined(rows if self._part is None else [self._part, *rows])
@@ -206,20 +190,31 @@ class Run:
         if part.table.num_rows >= _PART_ROWS or part.table.nbytes >= _PART_BYTES or len(part.keys) >= _PART_KEYS:
             self._part = None
 
-    def _fail(self, failure: KeyFailure) -> None:
+    def _count(self, outcome: Outcome) -> None:
+        """Count an outcome; raise after too many keys in a row without a response, or with 401, 408, 429 or 5xx."""
+        if not isinstance(outcome, KeyFailure):
+            self.answered += 1
+            self._in_vain = 0
+            return
         self.failed += 1
-        self._failures.append(failure)
         if self.failed == _WARN_AT and not self.answered:
             self._hint = (
-                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
+                f"The first {_WARN_AT} keys all failed: {outcome.reason.rstrip('.')}. If that is not what you expect, "
                 "interrupt the sweep and check call(key); .retry() asks for failures again."
             )
+        self._in_vain = 0 if outcome.is_final and outcome.status != 401 else self._in_vain + 1
+        if self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
+            what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
+            if outcome.status is None:
+                raise Unreachable(what, _LATER)
+            raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)
 
     def _end(self) -> None:
-        """Wait until the writer has written what it has, even after an interrupt or an error."""
+        """Write what there is, even after an interrupt or an error; outcomes that arrive later are dropped."""
         self._stopped.set()
-        while self._writing.is_alive() and not self._hand_over(None):
-            time.sleep(_FULL_PAUSE)
+        with self._lock:
+            self._ready.put(self._taken())
+        self._ready.put(None)
         self._writing.join()
 
     def _raise(self) -> None:
@@ -233,21 +228,11 @@ class Run:
 
     def look(self) -> None:
         """Show the progress and warn, on the thread of the caller, so that a warning points at the user's line."""
-        hint, self._hint = self._hint, ""
+        with self._lock:
+            hint, self._hint = self._hint, ""
         if hint:
             warn(hint)
         self.show(self.source.done + self.answered + self.failed, f"{self.failed:,} failed" if self.failed else "")
-
-    def _note(self, outcome: Outcome) -> None:
-        """Raise an error after too many keys in a row without a response, or with 401, 408, 429 or 5xx."""
-        with self._noting:
-            is_in_vain = isinstance(outcome, KeyFailure) and (not outcome.is_final or outcome.status == 401)
-            self._in_vain = self._in_vain + 1 if is_in_vain else 0
-            if isinstance(outcome, KeyFailure) and self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
-                what = f"The last {self._in_vain} keys all failed ({outcome.reason}), so the sweep has stopped."
-                if outcome.status is None:
-                    raise Unreachable(what, _LATER)
-                raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,9 +67,8 @@ _LINE: Final = re.compile(r"Cell In\s?\[\d+\], line (\d+)")
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _LONGEST: Final = 500  # characters of a message
 _LONGEST_SOCKET: Final = 100  # bytes of a socket's path; every system allows at least 103
-# Outside the hierarchy of loggers, so that nobody listens: libraries log messages of the kernel, outputs included.
-_SILENT: Final = logging.Logger("notebook kernels")  # noqa: LOG001
-_SILENT.addHandler(logging.NullHandler())
+# Outside the hierarchy of loggers, and silent: libraries log messages of the kernel, outputs included.
+_SILENT: Final = logging.Logger("notebook kernels", level=logging.CRITICAL + 1)  # noqa: LOG001
 
 
 class _Failed(Exception):
@@ -196,9 +195,6 @@ class _Verification:
                     try:
                         await client.async_execute_cell(cell, number)
                     except Exception as error:  # noqa: BLE001 - the kernel may send anything, and nbclient trusts it
-                        task = asyncio.current_task()
-                        if task is not None and task.cancelling():  # nbclient reports a cancellation as a dead kernel
-                            raise asyncio.CancelledError from None
                         raise _Failed(self._failure(error, cell_place(cells, number))) from None
         finally:
             outputs = normal_form(cells, places)
@@ -227,6 +223,7 @@ class _Verification:
             NotebookNode(notebook),  # type: ignore[no-untyped-call]
             km=manager,
             timeout=math.ceil(self.timeout),
+            iopub_timeout=math.ceil(self.timeout),  # outputs may come late; after its 4 seconds they would be lost
             skip_cells_with_tag=SKIP_TAG,
             store_widget_state=True,  # without it, nbclient fails on the outputs that an Output widget captures
             log=_SILENT,
