@@ -20,7 +20,7 @@ from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import capped
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes
 from toolkit.scrubbing.normal_form import is_text
-from toolkit.transport.errors import Advice, ReplayedReason, no_connection
+from toolkit.transport.failures import Advice, ReplayedReason, no_connection
 from toolkit.transport.flow import call_apart, chunks_of
 
 # Media types of streams of events or of lines, which may never end.

@@ -30,7 +30,7 @@ from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
-from toolkit.transport.errors import origin
+from toolkit.transport.failures import origin
 from toolkit.transport.flow import Apart, Flow, Read, run, run_async
 from toolkit.transport.httpx2 import UpperTransport, answer, answer_async, as_httpx_transport
 from toolkit.transport.network import Network, Places

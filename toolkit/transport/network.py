@@ -23,7 +23,7 @@ from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.secret import REGISTER, SHORTEST_SECRET, Secret
 from toolkit.core.tracebacks import frameless
 from toolkit.transport.certificates import Verify, as_verify, make_context, refusal, verifies_nothing
-from toolkit.transport.errors import Advice, ProxyNote, origin
+from toolkit.transport.failures import Advice, ProxyNote, origin
 from toolkit.transport.flow import Flow, Wait
 
 MOST_AT_ONCE: Final = 100  # calls of one session; httpx has the same limit for connections

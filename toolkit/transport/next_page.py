@@ -26,7 +26,7 @@ import httpx
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import UnsafeAddress
 from toolkit.core.text import excerpt
-from toolkit.transport.errors import origin
+from toolkit.transport.failures import origin
 
 Cursor: TypeAlias = tuple[str, str] | Literal["offset", "page"]
 
