@@ -45,7 +45,7 @@ def test_cells_run_again_in_reverse_order(path: Path, tmp_path: Path) -> None:
         for number, cell in enumerate(code)
     ]
     content["cells"] = [*code, *reversed(repeated)]
-    again = path.with_name(f"{tmp_path.name}-again.ipynb")  # in its folder, where it finds its project
+    again = path.with_name(f"{path.stem}-again.ipynb")  # in its folder, where it finds its project
     again.write_text(nbformat.writes(nbformat.from_dict(content)))
     try:
         (verdict,) = verify([again], save_to=tmp_path)

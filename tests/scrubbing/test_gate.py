@@ -91,6 +91,8 @@ TEXT_CODES = {
 }
 BYTE_CODES = {
     "gzip": lambda data: gzip.compress(data, mtime=0),
+    "gzip in two members": lambda data: gzip.compress(data[:9], mtime=0) + gzip.compress(data[9:], mtime=0),
+    "zlib before more": lambda data: zlib.compress(data) + zlib.compress(b"another text"),
     "zlib": zlib.compress,
     "zstd": lambda data: zstandard.ZstdCompressor().compress(data),
     "zip": zipped,

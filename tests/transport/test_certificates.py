@@ -14,7 +14,7 @@ from tls_servers import DAY, Authority, tls_server, tunnel
 import toolkit as tk
 from toolkit.core.errors import ConfigurationError
 from toolkit.transport.certificates import make_context, refusal
-from toolkit.transport.errors import Advice, as_toolkit_error, note_of
+from toolkit.transport.failures import Advice, as_toolkit_error, note_of
 from toolkit.transport.network import Network
 
 URL = httpx.URL("https://broker.example.com/v1/accounts")

@@ -18,7 +18,7 @@ from manual_clock import ManualClock
 import toolkit as tk
 from toolkit.cassettes.through import Outgoing, through
 from toolkit.transport.flow import run, run_async
-from toolkit.transport.network import Places, pool_timeout
+from toolkit.transport.network import Places
 
 
 def takes(places):
@@ -105,15 +105,12 @@ def test_given_back_within():
     assert [takes(places), takes(places)] == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("timeout", "seconds"),
-    [(None, None), (5, 5.0), (httpx.Timeout(5, pool=0), 0.0), (httpx.Timeout(5, pool=None), None)],
-)
-def test_pool_timeout(timeout, seconds):
-    """The limit is the part of a request's timeout that httpx has for it."""
-    with httpx.Client(timeout=timeout) as client:
-        assert pool_timeout(client.build_request("GET", "https://a.example")) == seconds
-    assert pool_timeout(httpx.Request("GET", "https://a.example")) is None
+def test_pool_timeout():
+    """A call waits for a place as long as its client's timeout for the pool says."""
+    with httpx.Client(timeout=httpx.Timeout(5, pool=0)) as client:
+        outgoing = Outgoing(client.build_request("GET", "https://a.example"), ManualClock(), Places(0))
+    with pytest.raises(httpx.PoolTimeout):
+        run(through(None, outgoing), httpx.MockTransport(lambda _: httpx.Response(200)))
 
 
 # Responses

@@ -20,7 +20,7 @@ from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import capped
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes
 from toolkit.scrubbing.normal_form import is_text
-from toolkit.transport.errors import Advice, ReplayedReason, no_connection
+from toolkit.transport.failures import Advice, ReplayedReason, no_connection
 from toolkit.transport.flow import call_apart, chunks_of
 
 # Media types of streams of events or of lines, which may never end.
@@ -171,7 +171,7 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._ended: Callable[[], None] | None = ended
         self._record = record
         self._chunks: list[bytes] = []
-        media_type = response.headers.get("content-type", "").partition(";")[0]
+        media_type = "" if record is None else response.headers.get("content-type", "").partition(";")[0]
         self._has_no_end = media_type.strip().lower() in _STREAMS
         self._may_be_closed_early = self._has_no_end or response.is_error
 

@@ -30,10 +30,10 @@ from toolkit.core.text import excerpt
 from toolkit.core.tracebacks import warn
 from toolkit.scrubbing.compression import AFTER_THE_CALL
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
-from toolkit.transport.errors import origin
+from toolkit.transport.failures import origin
 from toolkit.transport.flow import Apart, Flow, Read, run, run_async
 from toolkit.transport.httpx2 import UpperTransport, answer, answer_async, as_httpx_transport
-from toolkit.transport.network import Network, Places, pool_timeout
+from toolkit.transport.network import Network, Places
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -175,7 +175,7 @@ def _call_of(played: Interaction, interface: str, path: str) -> Call:
 
 def _in_place(outgoing: Outgoing, places: Places, call: Call) -> Flow[httpx.Response]:
     """Send a request when there is a place for it; its response occupies the place."""
-    if (yield from places.enter(pool_timeout(outgoing.request))):
+    if (yield from places.enter(outgoing.request.extensions.get("timeout", {}).get("pool"))):
         call.start(outgoing.clock)
     try:
         response = yield from outgoing.send(call)

@@ -36,7 +36,7 @@ from toolkit.core.secret import Secret
 from toolkit.local.files import expanded, read_text
 from toolkit.local.settings import Settings
 from toolkit.session.session import Session
-from toolkit.transport.errors import as_toolkit_error, status_error
+from toolkit.transport.failures import as_toolkit_error, status_error
 
 _KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}
 # RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.

@@ -24,7 +24,7 @@ from toolkit.core.ledger import source_of
 from toolkit.core.text import excerpt, printable
 from toolkit.core.tracebacks import warn
 from toolkit.session.sending import transport_of
-from toolkit.transport.errors import as_toolkit_error, status_error
+from toolkit.transport.failures import as_toolkit_error, status_error
 from toolkit.transport.httpx2 import as_httpx_error, classes
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
 

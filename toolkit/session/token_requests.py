@@ -24,7 +24,7 @@ from toolkit.core.ledger import Call
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.compression import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
-from toolkit.transport.errors import origin, unreachable
+from toolkit.transport.failures import origin, unreachable
 from toolkit.transport.flow import Flow, ReadAndClose
 
 if TYPE_CHECKING:

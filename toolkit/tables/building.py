@@ -33,7 +33,7 @@ from toolkit.tables.columns import (
     whole,
 )
 from toolkit.tables.rows import Identity, KeyPath, Rows, choose_rows
-from toolkit.transport.errors import status_error
+from toolkit.transport.failures import status_error
 
 if TYPE_CHECKING:
     from toolkit.tables.schema import Wanted

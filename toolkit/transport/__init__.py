@@ -7,6 +7,6 @@
   them. `certificates` decides which TLS certificates are trusted.
 - `retry` says whether and when a failed request is sent again, `pacing` when a call may be sent at a limited rate.
 - `next_page` finds the next page of a list in a response.
-- `errors` puts errors of httpx and the error statuses of services into words.
+- `failures` puts errors of httpx and the error statuses of services into words.
 - `httpx2` converts the requests, responses and errors of httpx2's clients and transports to those of httpx and back.
 """

@@ -26,7 +26,7 @@ import httpx
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import UnsafeAddress
 from toolkit.core.text import excerpt
-from toolkit.transport.errors import origin
+from toolkit.transport.failures import origin
 
 Cursor: TypeAlias = tuple[str, str] | Literal["offset", "page"]
 
@@ -44,7 +44,6 @@ _CURSORS: Final = frozenset(
 )
 _MORE: Final = frozenset("hasmore hasnext hasnextpage istruncated more".split())
 
-_DEPTH: Final = 4
 _SHOWN: Final = 60  # characters of a name
 _SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for name in ADDRESS_NAMES)
 IS_FOLLOWED: Final = "toolkit.is_followed"  # extension of a response whose next page was requested, or caused a warning
@@ -95,7 +94,7 @@ def next_page(
         is_first: False for a later page of a list, which ends the list if it has no cursor.
     """
     body = _parsed(bytes(response.content))
-    members = list(_members(body, (), _DEPTH))
+    members = list(_members(body))
     flags = [member for member in members if member.name in _MORE and isinstance(member.value, bool)]
     is_last = any(not member.value for member in flags)
     if cursor is not None:
@@ -146,7 +145,7 @@ def _parsed(content: bytes) -> Any:
         return None  # `tabulate` says what is wrong with it
 
 
-def _members(record: Any, path: tuple[str, ...], depth: int) -> Iterator[_Member]:
+def _members(record: Any, path: tuple[str, ...] = (), depth: int = 4) -> Iterator[_Member]:
     """Yield the members of an object that are about paging."""
     for key, value in record.items() if isinstance(record, dict) else ():
         name = "" if len(key) > _SHOWN else _SIGNS.sub("", re.split("[:.]", key)[-1]).lower()

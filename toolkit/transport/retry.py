@@ -16,7 +16,7 @@ import httpx
 
 from toolkit.core.errors import as_count, as_instance, as_number
 from toolkit.core.ledger import parse_http_date
-from toolkit.transport.errors import is_lasting
+from toolkit.transport.failures import is_lasting
 
 FIRST_PAUSE: Final = 0.5  # seconds; the most before the second try without a Retry-After
 _MOST_TRIES: Final = 100

@@ -114,6 +114,13 @@ def test_base64_ends_before_other_text(tmp_path):
     assert unreadable == []
 
 
+def test_base64_that_is_a_secret(tmp_path):
+    """A secret in base64 counts as a whole: two with one beginning have fingerprints of their own."""
+    values = [base64.b64encode(f"made of {'an invented text ' * 4}{end}".encode()).decode() for end in "ab"]
+    (tmp_path / "a.txt").write_text("".join(f"api_key = {value}\n" for value in values))
+    assert len({finding.fingerprint for finding in scan_files(tmp_path)}) == len(values)
+
+
 BROKEN = {
     "gzip": lambda: gzip.compress(os.urandom(9_000) + leak())[:-20],
     "xz": lambda: lzma.compress(os.urandom(9_000) + leak())[:-40],

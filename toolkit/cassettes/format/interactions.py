@@ -23,7 +23,7 @@ from toolkit.cassettes.format import yaml_text
 from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
-from toolkit.transport.errors import NO_CONNECTION
+from toolkit.transport.failures import NO_CONNECTION
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"

@@ -8,7 +8,7 @@ import pytest
 from manual_clock import ManualClock
 
 import toolkit as tk
-from toolkit.transport.errors import unreachable
+from toolkit.transport.failures import unreachable
 
 
 @pytest.mark.parametrize(
