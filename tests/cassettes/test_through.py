@@ -239,7 +239,7 @@ def test_abandoned_stream(path, pieces_read, is_async):
     cassette = tk.Cassette(path)
     transport = cassette.transport(served(lambda: reply(body)))
 
-    with pytest.warns(UserWarning, match=r"The response to GET /a was closed before its end") as caught:
+    with pytest.warns(UserWarning, match=r"The response to GET /a was closed early") as caught:
         first_pieces(transport, f"{URL}?key=1", pieces_read, is_async=is_async, reading="raw")
     assert len(caught) == 1
     assert body.closed
@@ -252,7 +252,7 @@ def test_stream_that_breaks_off(path, is_async):
     transport = tk.Cassette(path).transport(
         served(lambda: reply(Chunks(TICKS[:1], httpx.ReadError("gone")), EVENTS.items()))
     )
-    with pytest.warns(UserWarning, match="so it is not recorded"), pytest.raises(httpx.ReadError):
+    with pytest.warns(UserWarning, match="so it was not recorded"), pytest.raises(httpx.ReadError):
         call(transport, is_async=is_async)
     assert not path.exists()
 

@@ -149,7 +149,7 @@ def test_wrong_arguments():
         (list, ""),
         (lambda pages: [*pages][::-1], ""),
         (lambda pages: itertools.islice(pages, 3), ""),
-        (lambda pages: itertools.islice(pages, 2), "lacks pages of a list"),
+        (lambda pages: itertools.islice(pages, 2), "is part of a list"),
         (lambda pages: [next(iter(pages))], "is one page of a list"),
     ],
 )

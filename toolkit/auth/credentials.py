@@ -189,7 +189,7 @@ def as_profile_name(value: object) -> str:
 
 
 def can_ask() -> bool:
-    """Return True if somebody can answer: at a terminal, or in a notebook whose front end accepts input."""
+    """Return True if somebody can answer: in a terminal, or in a notebook whose front end accepts input."""
     kernel = getattr(shell(), "kernel", None)
     if kernel is not None:
         return bool(getattr(kernel, "_allow_stdin", False))

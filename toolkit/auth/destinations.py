@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from toolkit.local.settings import Settings
 
 HEADER_PREFIX: Final = "header_prefix"
-Uses = Mapping[str, Mapping[str, str]]  # texts by name, each with a description of the place that set it
+Uses = Mapping[str, Mapping[str, str]]  # strings by name, each with a description of the place that set it
 Table = dict[str, dict[str, dict[str, str]]]  # the same by fingerprint or environment
 _NAME: Final = "destinations"
 _VERSION: Final = 1

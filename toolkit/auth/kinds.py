@@ -155,7 +155,7 @@ class ClientSecret(Client):
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
         form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
-            immutable mapping. The values of scope, audience and resource are texts, all others Secrets.
+            immutable mapping. The values of scope, audience and resource are strings, all others Secrets.
 
     Raises:
         CredentialsMismatch: if the environment does not accept a client secret.
@@ -217,7 +217,7 @@ class ClientKey(Client):
         assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None to leave it out.
         assertion_lifetime: seconds for which an assertion is valid, 1 to 3600.
         form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
-            immutable mapping. The values of scope, audience and resource are texts, all others Secrets.
+            immutable mapping. The values of scope, audience and resource are strings, all others Secrets.
 
     Raises:
         CredentialsMismatch: if the environment does not accept a client key.

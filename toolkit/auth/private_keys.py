@@ -52,7 +52,7 @@ _NOT_ENCRYPTED: Final = (
 )
 _HOW_TO_GIVE_A_KEY: Final = (
     "Pass a complete RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, its file "
-    "(a pathlib.Path, or --key-file at a terminal), a key object, or a Signer with algorithm, key_id and sign."
+    "(a pathlib.Path, or --key-file in a terminal), a key object, or a Signer with algorithm, key_id and sign."
 )
 
 
@@ -99,7 +99,7 @@ class LocalKey:
         return self._implementation.sign(data, self.__key)
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
-        """Return the texts that would reveal the key, each with the name of its placeholder."""
+        """Return the strings that reveal the key, each with its placeholder's name."""
         return self.__secrets
 
     def identity(self) -> str:
@@ -230,7 +230,7 @@ def as_signer(
 def _loaded(
     private_key: Any, key_id: str | None, passphrase: Secret | None
 ) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
-    """Return a key object, the texts that it was read from, and its JWK if it was one."""
+    """Return a key object, the strings that it was read from, and its JWK if it was one."""
     if isinstance(private_key, Path):
         try:
             private_key = read_text(expanded(private_key), "the file of the private key", "")

@@ -244,10 +244,10 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
         if record is None:
             return
         if not self._may_be_closed_early:
-            warn(f"The response to {self._name} was closed before its end, so it is not recorded.")
+            warn(f"The response to {self._name} was closed early, so it was not recorded.")
             return
         try:
             headers, body = _part_that_was_read(self._headers, b"".join(self._chunks))
             record(body, headers)
         except CassetteError as error:
-            warn(f"The stream of {self._name} was closed before its end, and could not be recorded: {error.what}")
+            warn(f"The stream of {self._name} was closed early, and could not be recorded: {error.what}")

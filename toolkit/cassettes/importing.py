@@ -49,7 +49,7 @@ _NOT_STORED: Final = "a body is not stored in the file"
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The result of an import. Its texts are safe to print and contain no secret.
+    """The result of an import. Its strings are safe to print and contain no secret.
 
     Attributes:
         source: the file that was imported; it is unchanged and still contains its secrets.

@@ -2,7 +2,7 @@
 
 `main` is the entry point. It runs the command that was typed, prints an error of the toolkit as two lines on standard
 error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usage (`scan`, `verify` and `cassettes` have
-their own statuses). Commands are thin: each calls the rooms below and prints the result.
+their own statuses). Commands are thin: each calls lower layers and prints the result.
 
 - `app`: assembles all commands (add a new command or group there), and ends the program.
 - `terminal`: what commands share: lines, tables, JSON, questions and errors.

@@ -1,7 +1,7 @@
 """`toolkit credentials`: save, list, test and remove credentials, and allow where they are sent.
 
 No value is ever printed, and no option takes a secret: it would end up in the shell's history, and every user of the
-machine could see it in the list of processes. Secrets are typed at a terminal or piped in.
+machine could see it in the list of processes. Secrets are typed in a terminal or piped in.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def add(
     as_profile_name(name)
     missing = [field for field in REQUIRED[chosen] if field not in values]
     if missing and not stdin and not can_ask():
-        what = "Secret values can be entered at a terminal only."
+        what = "Secret values can be entered in a terminal only."
         next_step = f"Add --stdin and pipe one value per line, or set {variables_to_set(environment, None)}."
         raise ConfigurationError(what, next_step, about="stdin")
     if profile_at(environment, name).file.exists():

@@ -55,7 +55,7 @@ def new(
 
 def _ask_for_passphrase() -> Secret:
     if not can_ask():
-        what, next_step = "A passphrase can be asked for at a terminal only.", "Leave --passphrase out."
+        what, next_step = "A passphrase can be asked for in a terminal only.", "Leave --passphrase out."
         raise ConfigurationError(what, next_step, about="passphrase")
     return Secret(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=True))
 

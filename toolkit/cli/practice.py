@@ -82,7 +82,7 @@ def how_to_call(form: str, addresses: Mapping[str, str], credentials: Mapping[st
 
 
 def assignment(form: str, name: str, value: str) -> str:
-    """Return the line, or lines, that set a variable. Values are URLs, hexadecimal numbers, names and PEM texts."""
+    """Return the line, or lines, that set a variable. Values are URLs, hexadecimal numbers, names and PEM strings."""
     if form == "bash":
         return f"export {name}={shlex.quote(value)}"
     if form == "powershell":

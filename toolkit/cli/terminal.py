@@ -82,7 +82,7 @@ def program() -> str:
 
 
 def pasteable(text: str) -> str:
-    """Return a text in which commands such as `toolkit lab` begin with what has to be typed to start the toolkit."""
+    """Return a string in which commands such as `toolkit lab` begin with what has to be typed to start the toolkit."""
     return _COMMAND.sub(lambda _: program(), text)
 
 
@@ -150,7 +150,7 @@ def read_pipe() -> Secret:
 
 @contextmanager
 def status(words: str) -> Iterator[Callable[[str], None]]:
-    """Show at a terminal what is being done, and yield a function that shows the next step."""
+    """Show in a terminal what is being done, and yield a function that shows the next step."""
     with console(stderr=True).status(words) as shown:
         yield lambda step: shown.update(Text(printable(step)))
 

@@ -1,7 +1,7 @@
 """The service document as values: who may call what, where, and how callers authenticate.
 
 Section numbers refer to the service document; every other module takes its facts from here. Nothing is assumed about
-what the document does not show, such as payloads and rate limits; RFC 9110, 6749 and 6750 define statuses.
+what the document does not show, such as payloads and rate limits; RFCs 9110, 6749 and 6750 define statuses.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def symbolic_address(name: str) -> str:
 
 
 class Placeholder:
-    """Texts that replace credentials in recordings, in the style of the document."""
+    """Strings that replace credentials in recordings, in the style of the document."""
 
     KEY_ID: Final = "<API_KEY_ID>"
     SECRET_KEY: Final = "<API_SECRET_KEY>"  # noqa: S105

@@ -3,9 +3,8 @@
 Catch ToolkitError to catch them all. Messages contain names, places and types, but no secrets.
 
 A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument. The functions at
-the end of this module check arguments, and quote only short texts, because a misplaced argument may be a secret. Three
-mistakes raise a plain TypeError: a wrong number of arguments, an unknown keyword, and a `Secret` made of something
-other than text.
+the end check arguments, and quote only short strings, because a misplaced argument may be a secret. Three mistakes
+raise a plain TypeError: a wrong number of arguments, an unknown keyword, and a `Secret` not made of text.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ if TYPE_CHECKING:
 _LARGEST: Final = sys.float_info.max
 _T = TypeVar("_T")
 _Choice = TypeVar("_Choice", bound=str)
-LONGEST_QUOTE: Final = 20  # characters; a text that is longer may be a misplaced secret
+LONGEST_QUOTE: Final = 20  # characters; a string that is longer may be a misplaced secret
 _SLIP: Final = 4  # characters by which a misspelt name may be longer
 _TYPE_WORDS: Final = {"str": "a string", "NoneType": "None", "function": "a function"}
 
 
 def _safe(text: str) -> str:
-    """Return a text that is safe to print, without the known secrets: a message may quote a misplaced argument."""
+    """Return a string that is safe to print, without the known secrets: a message may quote a misplaced argument."""
     return masked(printable(masked(text)))
 
 
 class ToolkitError(Exception):
-    """Base class of all errors of the toolkit. Its texts are safe to print.
+    """Base class of all errors of the toolkit. Its strings are safe to print.
 
     Attributes:
         what: what happened, and where.
@@ -58,7 +57,7 @@ class ToolkitError(Exception):
         return f"{self.what}\n{self.next_step}" if self.next_step else self.what
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self)!r})"  # a log might mask one of two texts as the value of the other
+        return f"{type(self).__name__}({str(self)!r})"  # a log might mask one of two strings as the value of the other
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A live response has a connection and unscrubbed bytes.
@@ -217,13 +216,13 @@ def how_to_install(extra: str) -> str:
 
 
 def wrong_type(about: str, expected: str, value: object, next_step: str) -> ConfigurationError:
-    """Return the error for a value of a wrong type: "per_second must be a number, not a string"."""
+    """Return the error for a value of the wrong type: "per_second must be a number, not a string"."""
     name = type(value).__name__
     return ConfigurationError(f"{about} must be {expected}, not {_TYPE_WORDS.get(name, name)}.", next_step, about=about)
 
 
 def as_choice(value: object, choices: Iterable[_Choice], *, about: str) -> _Choice:
-    """Return a text that is one of the choices.
+    """Return a string that is one of the choices.
 
     Raises:
         UnknownName: if it is not one of them; the error suggests the nearest.
@@ -242,7 +241,7 @@ def as_choice(value: object, choices: Iterable[_Choice], *, about: str) -> _Choi
 
 
 def as_text(value: object, *, about: str, example: str) -> str:
-    """Return a text that is not empty."""
+    """Return a string that is not empty."""
     text = as_instance(value, str, about=about, example=example, expected="a string")
     if not text.strip():
         raise ConfigurationError(f"{about} is empty.", f"For example {about}={example}.", about=about)
@@ -250,7 +249,7 @@ def as_text(value: object, *, about: str, example: str) -> str:
 
 
 def as_several(value: object, kind: Any, *, about: str, example: str) -> tuple[Any, ...]:
-    """Return one text, or several as in a list, as a tuple; `kind` is the class of each."""
+    """Return one string, or several as in a list, as a tuple; `kind` is the class of each."""
     is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
     values = tuple(cast("Iterable[Any]", value)) if is_list else (value,)
     return tuple(as_instance(each, kind, about=about, example=example, expected="strings") for each in values)
@@ -272,6 +271,7 @@ def as_number(
         raise wrong_type(about, limits, value, next_step)
     number: Any = value
     if not least <= number <= most:
+        limits = f"at least {least:,}" if number < least and most == _LARGEST else limits
         raise ConfigurationError(f"{about} must be {limits}.", next_step, about=about)
     return number if is_whole else float(number)
 

@@ -41,7 +41,7 @@ class Secret:
             del text  # it may contain the secret, and verbose tracebacks show local variables
             raise TypeError(f"a secret is text, not {wrong}")
         self.__text = text
-        # The package also keeps texts in Secrets that may or may not be secret, such as the ID in a profile.
+        # The package also keeps strings in Secrets that may or may not be secret, such as the ID in a profile.
         caller = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001
         if text and caller.partition(".")[0] != "toolkit":
             HELD.setdefault(self)

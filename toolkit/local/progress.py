@@ -1,4 +1,4 @@
-"""`progress` iterates over items and shows the progress, with rich's bar at a terminal or its text in a cell."""
+"""`progress` iterates over items and shows the progress, with rich's bar in a terminal or its text in a cell."""
 
 from __future__ import annotations
 

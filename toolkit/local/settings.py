@@ -26,7 +26,7 @@ from toolkit.core.tracebacks import frameless
 from toolkit.local.files import expanded, lies_in, parse_toml, read_text, shown
 from toolkit.local.folders import HOW_TO_NAME_PROJECT, PROJECT_VARIABLE, SETTINGS_FILE, current_project, exported_by
 
-# The environment variables of settings, by the names of the settings.
+# The environment variables of settings, keyed by setting name.
 VARIABLES: Final = {
     **{name: f"TOOLKIT_{name.upper()}_URL" for name in ADDRESS_NAMES},
     "header_prefix": "TOOLKIT_HEADER_PREFIX",
@@ -50,8 +50,8 @@ class Settings:
     """Addresses of the service, header prefix and cassettes folder.
 
     Attributes:
-        addresses: URLs without a trailing slash, by the names of the service document without `_url`. An address
-            that is not set is an error only when a call needs it.
+        addresses: URLs without a trailing slash, keyed by service-document name minus `_url`. An address that is
+            not set is an error only when a call needs it.
         header_prefix: prefix of the key headers (section 5.2 of the service document).
         cassettes: folder of cassettes that are named without a path; relative to `project`.
         project: the folder of `toolkit.toml` or `pyproject.toml`, else the working directory.
@@ -63,8 +63,8 @@ class Settings:
         stale_after: age from which a recording counts as stale, in days: "180d"; None for never.
         verify: which certificates sessions trust by default: "system" for those that the machine trusts, or the path of
             a file with certificate authorities, relative to `project`; None for those of httpx.
-        sources: the settings file or the name of the variable that each setting comes from, by the names of settings
-            and addresses; those without one come from code.
+        sources: the settings file or variable that each setting comes from, keyed by setting or address name; those not
+            listed come from code.
 
     Raises:
         ConfigurationError: if a name is unknown or a value is invalid; `about` is the setting.
@@ -93,7 +93,7 @@ class Settings:
             as_choice(name, _RULES, about="scrubbing")
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
                 raise _malformed("scrubbing", f"{name} of scrubbing is not a list of strings", f'{name} = ["..."]')
-            tables["scrubbing"][name] = tuple(texts)  # whose texts `tk.Rules` checks
+            tables["scrubbing"][name] = tuple(texts)  # whose strings `tk.Rules` checks
         for name, table in tables.items():
             object.__setattr__(self, name, table)
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
@@ -136,7 +136,7 @@ class Settings:
             values = parse_toml(read_text(file, str(file), "Create or fix it."), str(file), "Fix that line.")
         if any(map(_CREDENTIAL_WORD.search, values)):  # not quoted: even its name may be a secret
             what = f"{file} has a setting that looks like a credential."
-            raise ConfigurationError(what, "The files of a project are shared. Remove it; use tk.save_credentials().")
+            raise ConfigurationError(what, "Remove it, as project files are shared; use tk.save_credentials().")
         try:
             for key in values:
                 as_choice(key, _KEYS, about="setting")

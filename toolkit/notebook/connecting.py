@@ -110,7 +110,7 @@ class Problem(NamedTuple):
 
 
 def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: bool = False) -> Problem:
-    """Return the problem for an error. Visitors are not told about the files of the machine's owner."""
+    """Turn an error into a Problem. Visitors are not told about the files of the machine's owner."""
     if not isinstance(error, ToolkitError):  # its text may contain anything
         step = "Open a tk.Session in a cell to see the traceback."
         return Problem(f"Connecting failed: {type(error).__name__}.", step)
@@ -174,7 +174,7 @@ def untrusted(new: Sequence[Change]) -> Problem:
 
 
 def ask(fields: Sequence[Field], environment: Environment) -> Mapping[str, Secret | Path]:
-    """Ask below the cell for the texts of fields, without echo; for a private key, ask for the path of its file.
+    """Ask below the cell for the values of fields, without echo; for a private key, ask for the path of its file.
 
     Options are not asked for.
 

@@ -86,7 +86,7 @@ def masked(value: Any) -> Any:
     """
     if isinstance(value, Mapping | list | tuple):
         with suppress(Exception):  # then each item is checked by itself
-            # Searching all texts at once is many times as fast as searching each.
+            # Searching all strings at once is many times as fast as searching each.
             texts = "\0".join(dict.fromkeys(_texts_in(value, [])))
             if _masked_text(texts) == texts:
                 return value
@@ -127,7 +127,7 @@ def _masked_text(text: str) -> str:
 
 
 def _texts_in(value: Any, texts: list[str]) -> list[str]:
-    """Return every text in a value, appended to `texts`; a list is faster here than nested generators."""
+    """Return every string in a value, appended to `texts`; a list is faster here than nested generators."""
     if isinstance(value, str):
         texts.append(value)
     elif isinstance(value, bytes | bytearray):
@@ -141,8 +141,8 @@ def _texts_in(value: Any, texts: list[str]) -> list[str]:
 class MaskedStream:
     """Takes the place of `sys.stdout` or `sys.stderr`, and masks what is written there, even in pieces.
 
-    If a secret is written in pieces, the first ones would be on the screen before it is complete. So text that ends
-    with the beginning of a secret waits for the next write, or for the end of the cell.
+    A secret written in pieces would be partly on screen before it is complete. So text that ends with the beginning
+    of a secret waits for the next write, or for the end of the cell.
     """
 
     def __init__(self, stream: Any) -> None:

@@ -136,7 +136,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def connect(self) -> Session:
         """Connect with the choices in the form, like the button, and return the session.
 
-        Use it in a front end that does not show the panel's fields: it asks for their texts below the cell and hides
+        Use it in a front end that does not show the panel's fields: it asks for their values below the cell and hides
         what is typed. For a private key, it asks for the path of the file.
 
         Raises:

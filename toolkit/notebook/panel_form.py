@@ -46,7 +46,7 @@ class Form:
     """The controls of one panel.
 
     Visitors do not see saved profiles or the cassettes folder, and cannot record. The functions are called when Connect
-    or Enter is pressed, when the page has sent the typed texts, when Save is pressed, and when something is chosen.
+    or Enter is pressed, when the page has sent the typed values, when Save is pressed, and when something is chosen.
     """
 
     def __init__(
@@ -260,7 +260,7 @@ class Form:
         return []
 
     def _environment_changed(self, _: object) -> None:
-        """Forget the texts for the previous environment, and offer the choices of the new one."""
+        """Forget the values for the previous environment, and offer the choices of the new one."""
         self.inputs.forget()
         self.arrange(None)
         self._edited()

@@ -1,8 +1,8 @@
 """The session on the panel: status, facts and latest calls.
 
-`facts_of` returns the texts that the page shows (panel_view.js), always the same for the same session. What depends on
-the present, such as the age of a recording and the remaining lifetime of a live token, is computed in the page, so that
-it is not saved in the notebook.
+`facts_of` returns the strings that the page shows (panel_view.js), always the same for the same session. What depends
+on the present, such as the age of a recording and the remaining lifetime of a live token, is computed in the page, so
+that it is not saved in the notebook.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ const make = (tag, attributes, ...children) => {
 const isSame = (field, other) => JSON.stringify(field) === JSON.stringify(other);
 
 export default () => {
-  const texts = new Map(); // by the names of the fields
+  const texts = new Map(); // keyed by field name
   const views = new Set(); // for each view, the function that redraws its fields
   let answered = 0; // number of the last question that was answered
   let forgotten = 0; // grows when texts are forgotten, so that a file chosen earlier is not kept later

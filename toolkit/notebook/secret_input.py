@@ -2,7 +2,7 @@
 
 A trait is saved with the notebook, even if its text was typed but not submitted. Here the text stays in the page. When
 the kernel asks, the page sends it as the binary part of a message, which neither the notebook nor the widget state nor
-a kernel's debug log keeps. Afterwards the kernel tells the page which fields to empty: all of them if the texts were
+a kernel's debug log keeps. Afterwards the kernel tells the page which fields to empty: all of them if the values were
 accepted, the refused secret if they were not.
 
 `FIELDS` are the fields of each kind of credentials, `SecretInput` shows them, and `make_credentials` makes credentials
@@ -78,14 +78,14 @@ FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
 class SecretInput(anywidget.AnyWidget):
     """The fields of one form.
 
-    `answered` is called when the page has sent the texts, which `take()` then returns, and `submitted` when Enter is
+    `answered` is called when the page has sent the values, which `take()` then returns, and `submitted` when Enter is
     pressed in a field.
     """
 
     _esm = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
     _css = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
-    fields = traitlets.List(traitlets.Dict()).tag(sync=True)  # the page forgets the texts of fields that are removed
-    problems = traitlets.Dict().tag(sync=True)  # texts to show beside fields, by the names of the fields
+    fields = traitlets.List(traitlets.Dict()).tag(sync=True)  # the page forgets the values of fields that are removed
+    problems = traitlets.Dict().tag(sync=True)  # what to show beside fields, keyed by field name
 
     def __init__(self, *, answered: Callable[[], None], submitted: Callable[[], None], **traits: Any) -> None:
         self._answered = answered
@@ -106,14 +106,14 @@ class SecretInput(anywidget.AnyWidget):
             self.fields = shown
 
     def ask(self) -> None:
-        """Ask the page for the texts. Asking again before it answers repeats the same question."""
+        """Ask the page for the values. Asking again before it answers repeats the same question."""
         if not self._is_waiting:
             self._asked += 1
             self._is_waiting = True
         self.send({"type": "ask", "number": self._asked})
 
     def take(self) -> dict[str, Secret]:
-        """Return the texts that the page sent, by field, and forget them; empty if the front end drops buffers."""
+        """Return the values that the page sent, by field, and forget them; empty if the front end drops buffers."""
         texts, self._texts = self._texts, {}
         return texts
 
@@ -135,7 +135,7 @@ class SecretInput(anywidget.AnyWidget):
 
 
 def _texts(names: Sequence[str], buffers: Any) -> dict[str, Secret]:
-    """Return the texts of an answer, by field; the text is empty if its buffer is missing or far too long for a key."""
+    """Return the values of an answer, by field; a value is empty if its buffer is missing or far too long for a key."""
     texts = [bytes(buffer) if memoryview(buffer).nbytes <= LONGEST_TEXT else b"" for buffer in buffers or ()]
     if not texts:
         return {}
@@ -146,12 +146,12 @@ def _texts(names: Sequence[str], buffers: Any) -> dict[str, Secret]:
 def make_credentials(
     kind: CredentialKind, environment: Environment, texts: Mapping[str, Secret | Path], *, name: str
 ) -> Credentials:
-    """Make credentials from typed texts, without the white space around them, which often comes with pasted text.
+    """Make credentials from typed values, without the white space around them, which often comes with pasted text.
 
     A private key may be a path to its file. Options and a passphrase may be empty or missing.
 
     Raises:
-        ToolkitError: if a text is missing or invalid, or the environment does not accept this kind.
+        ToolkitError: if a value is missing or invalid, or the environment does not accept this kind.
     """
     plain = {field: text.reveal().strip() if isinstance(text, Secret) else str(text) for field, text in texts.items()}
     if kind is CredentialKind.KEY_PAIR:

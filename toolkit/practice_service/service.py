@@ -118,7 +118,7 @@ class Stats:
         refused: requests that the service answered with a 4xx status, faults not included.
         faulted: requests that an injected fault answered.
         rate_limited: calls that exceeded the rate limit; they count as refused too.
-        by_credentials: accepted requests by the name of the credentials, including token requests.
+        by_credentials: accepted requests keyed by credentials name, including token requests.
         by_status: responses by address and endpoint, and by status: `by_status["broker GET /v1/accounts"][200]`. The
             identifiers of accounts are shown as `{account_id}`, and unknown endpoints as `broker other`, because a path
             may contain anything. A connection that a fault closed has no response.
@@ -162,7 +162,7 @@ class World:
 
 
 class PracticeService:
-    """A local server that implements the other side of the service document.
+    """A local server that implements the service document.
 
     Use it in a `with` statement, or call `start()`; `close()` is optional. It listens on eight loopback ports, one for
     each address, in its own thread. While the toolkit is offline it does not listen at all: its addresses are the
@@ -254,7 +254,7 @@ class PracticeService:
 
 
 def _serve(world: World, port: int) -> tuple[ExitStack, dict[str, str]]:
-    """Start a server in a thread; return an object that ends it when closed, and its URLs by name of the address."""
+    """Start a server in a thread; return an object that ends it when closed, and its URLs keyed by address name."""
     try:
         from uvicorn import Config, Server
 
@@ -309,7 +309,7 @@ def _listen(first_port: int) -> list[socket.socket]:
             except OSError as error:
                 raise ConfigurationError(
                     f"The practice service cannot listen on port {port}: {error.strerror}.",
-                    f"Choose a first port with {len(ADDRESS_NAMES)} free ports, or port=0 for any free ports.",
+                    f"Choose the first of {len(ADDRESS_NAMES)} consecutive free ports, or port=0 for any.",
                     about="port",
                 ) from None
             # asyncio does this only for sockets that name their protocol; connections inherit it.

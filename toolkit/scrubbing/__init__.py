@@ -16,7 +16,7 @@
    (`searcher`). A text has `views`: without its `escapes` (add a new escape there), decoded, and decompressed
    (`compression`; add a new format there).
 4. The result is checked. `known` runs the same search over the bytes that are about to be written, and refuses what
-   could not be replaced. `scanning` opens existing files and what they contain (`tk.scan`).
+   could not be replaced. `scanning` opens existing files and expands what they contain (`tk.scan`).
 
 `messages` has the types of requests and responses that are passed around.
 """

@@ -141,7 +141,7 @@ class KnownSecrets:
         return data
 
     def scrub_text(self, text: str) -> str:
-        """Return a text with a placeholder for every known secret."""
+        """Return a string with a placeholder for every known secret."""
         data = text.encode("utf-8", "surrogatepass")
         scrubbed = self.scrub(data)
         return text if scrubbed is data else scrubbed.decode("utf-8", "surrogatepass")
@@ -302,7 +302,7 @@ def _is_other_use(data: bytes, hit: Hit) -> bool:
 
 
 def is_secret(secret: Secret) -> bool:
-    """Check whether a text is a secret, neither empty nor a placeholder."""
+    """Check whether a string is a secret, neither empty nor a placeholder."""
     text = secret.reveal()
     return bool(text) and not is_placeholder(text)
 

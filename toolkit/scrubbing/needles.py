@@ -80,7 +80,7 @@ def _needles(secret: Secret, text: str, *, in_codes: bool) -> list[Needle]:
 
 
 def _is_unmistakable(text: str) -> bool:
-    """Check whether a text is so random that nothing else has its normal form."""
+    """Check whether a string is so random that nothing else has its normal form."""
     return (
         (len(text) >= _CERTAINLY_RANDOM and len(text.split()) * 30 < len(text))
         or "-----BEGIN" in text

@@ -14,7 +14,7 @@ _STEP: Final = SHORTEST_PIECE - _SIGN + 1  # in every piece, one of the signs be
 
 
 class Pieces:
-    """The secrets whose pieces are replaced: runs of SHORTEST_PIECE or more characters of a secret in a text."""
+    """The secrets whose pieces are replaced: runs of SHORTEST_PIECE or more characters of a secret in a string."""
 
     def __init__(self) -> None:
         self._secrets: dict[str, None] = {}
@@ -35,7 +35,7 @@ class Pieces:
         self._signs.update(secret[at : at + _SIGN] for at in range(len(secret) - _SIGN + 1))
 
     def replace_in(self, text: str) -> str:
-        """Return a text in which each piece of a secret is replaced by the secret's stand-in."""
+        """Return a string in which each piece of a secret is replaced by the secret's stand-in."""
         pieces: list[str] = []
         done = at = 0
         while at < len(text):
@@ -50,7 +50,7 @@ class Pieces:
         return "".join((*pieces, text[done:])) if pieces else text
 
     def unfinished(self, text: str) -> int:
-        """Return the length of the longest end of a text that may be an incomplete piece of a secret; 0 if below 4."""
+        """Return the length of a string's longest end that may be an incomplete piece of a secret; 0 if below 4."""
         if text[-_SIGN:] not in self._signs:
             return 0
         length = 0

@@ -35,7 +35,7 @@ class Strength(Enum):
     WEAK = "weak"
 
 
-_LONGEST: Final = 16_384  # characters; longer texts are documents
+_LONGEST: Final = 16_384  # characters; longer strings are documents
 _LOOKED_AT: Final = 40  # characters at the end whose neighbours are priced
 _LONG_ENOUGH: Final = 16  # characters; a shorter value is strong only if it mixes three classes of characters
 _BITS: Final = 9.0  # by how much a value must be less likely as written text than as random text
@@ -239,7 +239,7 @@ _head_of: Final = itemgetter(slice(3))  # the characters of a word that decide w
 _WORD_BYTES: Final = bytes(byte if re.match(f"[{_BEFORE}]", chr(byte)) else 32 for byte in range(256))
 _NOT_BEFORE: Final = re.compile(f"[{_BEFORE}]")
 _LONGEST_KEY: Final = 2_048  # characters of a credential that begins at the end of a slice
-# Texts that contain a credential among other things: the password of a URL, the key of a connection string.
+# Strings that contain a credential among other things: the password of a URL, the key of a connection string.
 _URL_WITH_PASSWORD: Final = re.compile(
     r"[a-z][a-z0-9+.-]{1,30}+://[^\s/?#@:\"'<>\\]{0,200}+:([^\s/?#@\"'<>\\]{6,400}+)@"
 )
@@ -284,7 +284,7 @@ def has_provider_format(value: str) -> bool:
 
 
 def provider_credentials(text: str) -> Iterator[tuple[int, int, Format]]:
-    """Yield the start, end and format of keys and tokens in providers' formats in a text, except samples.
+    """Yield the start, end and format of each provider key or token in a string, except samples.
 
     Only formats that cannot be mistaken for anything else are looked for.
     """

@@ -187,11 +187,11 @@ def is_ordinary_header(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_core_name(name: str, place: Place) -> bool:
-    """Check whether UUIDs and digests also count under a name.
+    """Check whether UUIDs and digests are secrets under this name.
 
-    Such a name is an exact name in a standard, in the service document or in a vendor's documentation, or ends like
-    one. In headers it is any name whose last word means a credential; in queries and forms, one whose last word has no
-    other meaning.
+    Such a name equals, or ends with, a name from a standard, the service document or a vendor's documentation. In
+    headers it is any name whose last word means a credential; in queries and forms, one whose last word has no other
+    meaning.
     """
     if credential_kind(name, place) is None:
         return False

@@ -263,7 +263,7 @@ def _environment_of(cassette: Cassette) -> Environment:
     names = cassette.contents.environments
     if len(names) == 1:
         return Environment(names[0])
-    content = f"It contains calls of {', '.join(names)}" if names else "It does not say which environment was called"
+    content = f"It has calls in {', '.join(names)}" if names else "It does not say which environment was called"
     raise ConfigurationError(
         f"The cassette {cassette.path.name} does not determine the environment.",
         f"{content}; pass the session one of {', '.join(Environment)}.",

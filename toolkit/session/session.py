@@ -154,17 +154,17 @@ class BaseSession(Generic[ClientType]):
 
     @property
     def trading(self) -> ClientType:
-        """httpx client of the trading interface. Raises InterfaceNotAllowed for broker partners."""
+        """httpx client for the trading interface. Raises InterfaceNotAllowed for broker partners."""
         return self._client(Interface.TRADING)
 
     @property
     def market_data(self) -> ClientType:
-        """httpx client of the market data interface."""
+        """httpx client for the market data interface."""
         return self._client(Interface.MARKET_DATA)
 
     @property
     def broker(self) -> ClientType:
-        """httpx client of the broker interface. Raises InterfaceNotAllowed for account holders."""
+        """httpx client for the broker interface. Raises InterfaceNotAllowed for account holders."""
         return self._client(Interface.BROKER)
 
     @property

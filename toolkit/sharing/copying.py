@@ -31,7 +31,7 @@ from toolkit.scrubbing.rules.model import project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.verification.compare import with_texts, without_png_metadata
 
-_SHORTEST: Final = 4  # characters of a value that is replaced in texts
+_SHORTEST: Final = 4  # characters of a value that is replaced in strings
 _SHORTEST_PART: Final = 5  # letters of a word in a name that is also replaced alone
 _MOST_WORDS: Final = 4  # of a value for which a stand-in is looked up
 _PIECE: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
@@ -73,7 +73,7 @@ class Replacements:
         return len(self._exact.findall(text))
 
     def line_of(self, text: str) -> int | None:
-        """Return the line, from 1, on which a text contains a value in any case, or None."""
+        """Return the line, from 1, on which a string contains a value in any case, or None."""
         match = self._any_case.search(text)
         return match and text.count("\n", 0, match.start()) + 1
 
@@ -188,7 +188,7 @@ def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, r
 
 
 def check_text(where: str, text: str, known: KnownSecrets, replacements: Replacements) -> None:
-    """Refuse a text that contains a secret in any supported form, or a value that was replaced.
+    """Refuse text that contains a secret in any supported form, or a value that was replaced.
 
     The error contains `where`, with the line in place of "{}", but not the value.
     """
@@ -202,7 +202,7 @@ def check_text(where: str, text: str, known: KnownSecrets, replacements: Replace
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts of a JSON value, including names of members."""
+    """Yield the strings of a JSON value, including names of members."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -215,7 +215,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def _candidates(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the pieces of texts that may be values: words, and runs of words."""
+    """Yield the pieces of strings that may be values: words, and runs of words."""
     for text in texts:
         pieces = [piece.strip(".:!?*_`|") for piece in _PIECE.findall(text)]
         for size in range(1, _MOST_WORDS + 1):
@@ -229,7 +229,7 @@ def _refuse_real_accounts(name: str, recorded: Collection[Interaction]) -> None:
     real = sorted({Environment.LIVE, Environment.BROKER_LIVE} & callers)
     if real or any(urlsplit(each.request.uri).netloc in _REAL_HOSTS for each in recorded):
         raise PublishError(
-            f"{name} was recorded in {' and '.join(real) or 'production'}, so it contains data of real accounts.",
+            f"{name} was recorded in {' and '.join(real) or 'production'}, so it has data from real accounts.",
             'Name the fields with personal data in toolkit.toml, such as pseudonyms = ["account_number", "name", '
             '"email"] under [scrubbing]; or, if anyone may see all of it, set publish = "as is".',
             about="publish",

@@ -34,7 +34,7 @@ _OF_THE_CLIENT: Final = frozenset("host connection content-length transfer-encod
 
 
 class NotRepeated(NamedTuple):
-    """A recorded call that was not repeated: its number from 1, the call, and why. All texts are safe to show."""
+    """A recorded call that was not repeated: its number from 1, the call, and why. All strings are safe to show."""
 
     number: int
     method: str
@@ -44,7 +44,7 @@ class NotRepeated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The differences between a recording and what the service answers today. All texts are safe to show.
+    """The differences between a recording and what the service answers today. All strings are safe to show.
 
     Attributes:
         path: the recording.

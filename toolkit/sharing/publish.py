@@ -72,7 +72,7 @@ class PublishedCopy:
         path: the folder, archive or page.
         sizes: the sizes of its files in bytes, by their paths with "/"; for a page, its own.
         environments: names of the environments that its recordings were made in.
-        replaced: texts that say what was replaced in each recording and each cell.
+        replaced: strings that say what was replaced in each recording and each cell.
         notes: what its author should know before giving it away.
         command: the command to run it in its folder; empty for a page.
     """
@@ -128,7 +128,7 @@ def publish(
 
     Raises:
         ConfigurationError: if the notebook does not exist or is not in a project, has no place for parameters, the
-            target exists, or the extra `lab` is not installed.
+            target exists, or the `lab` extra is not installed.
         PublishError: if the notebook does not run offline, plays no recording, or plays recordings of real accounts
             while no rule names pseudonyms and `toolkit.toml` does not say `publish = "as is"`.
         SecretLeak: if the copy would contain a secret or a value that was replaced. No copy is left.
@@ -219,11 +219,11 @@ def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) ->
 
 def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
     """Make the outputs of the copy from its own recordings, twice."""
-    what = "The copy, which has no other file of the project, does not run in its own folder"
+    what = "The copy, without the project's other files, does not run in its folder"
     verdict, opened = _run(stage / place, log, timeout, what, update=True)
     strangers = [path for path in opened if not path.is_relative_to(stage)]
     if strangers:
-        what = f"The notebook opens {shown(min(strangers))} by a path of this machine."
+        what = f"The notebook opens {shown(min(strangers))} by an absolute path."
         raise PublishError(what, "Open it by its name, or by a path relative to the notebook.", about="notebook")
     if not verdict.outcome.is_good:
         cells = ", ".join(str(each.cell) for each in verdict.differences)
@@ -321,7 +321,7 @@ def _put(stage: Path, target: Path) -> None:
 
 
 def _companions(place: Path, settings: Settings) -> dict[str, bytes]:
-    """Return the files beside a published notebook by their names: settings, requirements and a README."""
+    """Return the files beside a published notebook, keyed by name: settings, requirements and a README."""
     own = Settings.load(settings.file, environ={}) if settings.file else Settings(project=settings.project)
     folder = own.cassettes_folder.resolve().relative_to(settings.project.resolve()).as_posix()
     packages = "".join(f"{name}=={version(name)}\n" for name in _PINNED if find_spec(name))

@@ -26,7 +26,7 @@ def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -
         paths: files, and folders with everything below them except caches, installed packages and hidden folders.
             Hidden files, checkpoints of notebooks and folders of settings such as `.github` are read. The list names
             the folders that were not looked at.
-        secrets: texts to look for in every form.
+        secrets: strings to look for in every form.
 
     Returns:
         The findings by file and line.

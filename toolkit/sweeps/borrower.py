@@ -94,7 +94,7 @@ def session_for(terms: Terms) -> Session | AsyncSession:
 
 
 class Published(NamedTuple):
-    """What a lender publishes, as plain data that Dask's scheduler can keep. Durations do not depend on clocks."""
+    """What a lender publishes, as plain data that Dask's scheduler can keep. It has durations, not clock times."""
 
     edition: int  # number of the publication, from 1
     number: int = 0  # of the token in the loan, from 1; 0 without a token

@@ -155,7 +155,7 @@ class Folder:
     ) -> None:
         self.place = place
         self.definition = definition
-        self.parts: dict[str, SweepPart] = {}  # by the names of their files
+        self.parts: dict[str, SweepPart] = {}  # keyed by file name
         self.failures: dict[Key, KeyFailure] = {}  # of keys that were not answered later
         self.kind: KeyKind | None = None  # of the keys
         self._finished = FinishedKeys(())

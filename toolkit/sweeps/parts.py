@@ -79,7 +79,7 @@ class SweepPart(NamedTuple):
 
 
 class FinishedKeys:
-    """Knows which keys are finished, with a few bytes for each: the arrays of keys, and their sorted hashes."""
+    """Tracks finished keys in a few bytes each: the arrays of keys, and their sorted hashes."""
 
     def __init__(self, arrays: Sequence[pa.Array]) -> None:
         self._keys = concatenated(arrays)
@@ -132,7 +132,7 @@ class KeySource:
             for value in self._keys:
                 key, kind = key_of(value)
                 if self.kind not in (None, kind):
-                    what = f"{excerpt(repr(key), 60)} is {kind} among keys of type {self.kind}"
+                    what = f"{excerpt(repr(key), 60)} is {kind}, the others {self.kind}"
                     raise ConfigurationError(
                         f"The keys of one folder must be of one type, but {what}.",
                         "Convert the keys to one type, such as text, or sweep into another folder.",

@@ -111,7 +111,7 @@ def sweep(
         keys: any iterable of strings, integers, dates or datetimes, all of one type. Repeated keys are requested once.
         call: a function that returns the request for a key: a path, `(path, params)` or an httpx.Request. Only GET and
             HEAD are allowed, because a resumed sweep may repeat a request.
-        into: the folder, as a path or, with the extra `remote`, an fsspec address such as `s3://bucket/positions`.
+        into: the folder, as a path or, with the `remote` extra, an fsspec address such as `s3://bucket/positions`.
         at_once: number of keys that are requested at the same time (on a cluster, by all workers together); at most
             1,000. A session never sends more than a hundred calls at a time.
         records, key, numbers, schema: as in `tabulate`. The schema is that of the responses; it may begin with the

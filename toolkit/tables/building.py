@@ -52,7 +52,7 @@ def _parts_of(data: Any, *, numbers_as_text: bool, in_blocks: bool) -> Iterator[
     if isinstance(data, pd.DataFrame):
         raise TabulationError(
             "This is already a table.",
-            "Pass the response of the service, or its JSON; records= opens a column of JSON text.",
+            "Pass the response of the service, or its JSON; records= parses a column of JSON text.",
         )
     source = "This text"
     if is_response(data):

@@ -251,7 +251,7 @@ def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
 
 
 def whole(text: str) -> str:
-    """Return a text with U+FFFD for each lone surrogate."""
+    """Return a string with U+FFFD for each lone surrogate."""
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
@@ -296,7 +296,7 @@ def _noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
 
 
 def _all_match(texts: Any, pattern: str) -> bool:
-    """Return True if there are texts and all of them match; for most columns the first is enough to tell."""
+    """Return True if there are strings and all of them match; for most columns the first is enough to tell."""
     index = pc.index(pc.is_valid(texts), True).as_py()
     if index < 0 or re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is None:
         return False
@@ -309,7 +309,7 @@ def _refuse_if(misfits: Any) -> None:
 
 
 def _number_array(texts: Any, numbers: Numbers) -> Any:
-    """Return texts that are JSON numbers as int64 if they fit, else as double or decimal128."""
+    """Return strings that are JSON numbers as int64 if they fit, else as double or decimal128."""
     if _all_match(texts, _INTEGER):
         try:
             return texts.cast(pa.int64())
@@ -334,7 +334,7 @@ def _decimals(texts: Any) -> list[Decimal | None]:
 
 
 def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
-    """Return texts that are JSON numbers as numbers of a type, digit by digit or as the nearest float."""
+    """Return strings that are JSON numbers as numbers of a type, digit by digit or as the nearest float."""
     if pa.types.is_floating(kind):
         floats = _noted(_number_array(texts, "float").cast(pa.float64()), texts, losses, name).cast(kind, safe=False)
         _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
@@ -344,7 +344,7 @@ def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
 
 
 def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
-    """Return texts as instants or local times; digits beyond the microsecond are cut unless the type has them."""
+    """Return strings as instants or local times; digits beyond the microsecond are cut unless the type has them."""
     own = _UTC if pa.types.is_timestamp(kind) and kind.tz is not None else _LOCAL
     _refuse_if(not _all_match(texts, _TIMES[own]))
     if pc.any(pc.match_substring_regex(texts, r"[tz]|\.[0-9]{7}")).as_py():

@@ -44,7 +44,7 @@ class ReadableTable(pd.DataFrame):
     """A DataFrame that is shown in readable form, as are its selections and results; pickles are plain DataFrames."""
 
     _metadata: ClassVar[list[str]] = ["cuts_text"]
-    cuts_text = True  # False to show texts in full, such as reasons, which are useless if shortened
+    cuts_text = True  # False to show strings in full, such as reasons, which are useless if shortened
 
     @property
     def _constructor(self) -> Callable[..., pd.DataFrame]:
@@ -80,7 +80,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _shown(cells: pd.DataFrame, method: str) -> Any:
-    """Return what pandas shows of texts: all rows, and all columns even if a terminal is narrow."""
+    """Return what pandas shows of strings: all rows, and all columns even if a terminal is narrow."""
     columns = pd.get_option("display.max_columns") or None
     options = {"max_rows": None, "max_colwidth": None, "show_dimensions": False, "max_columns": columns}
     with pd.option_context({f"display.{name}": value for name, value in options.items()}):

@@ -60,7 +60,7 @@ def schema(table: Any) -> Any:
     Args:
         table: a DataFrame, an Arrow table or schema, another table that Arrow reads, or a list of them. Several tables
             give the narrowest schema that all their rows fit: integers and fractions give `double`, text and anything
-            else give `string`. Empty texts of DataFrames fit every type, as missing values, such as dates that are
+            else give `string`. Empty strings of DataFrames fit every type, as missing values, such as dates that are
             empty on one page.
 
     Raises:

@@ -59,7 +59,7 @@ def tabulate(
           "float" gives float64, which is exact for cents below 1e13, and warns if a number has more than 15 significant
           digits; "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even an integer, is
           text as the service wrote it.
-        - Text becomes numbers in the same way if every text of a column reads as a JSON number, as "007" does not.
+        - Text becomes numbers in the same way if every string of a column reads as a JSON number, as "007" does not.
           It stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
           phone, version, prefix, hash, name, type or last4.
         - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
@@ -128,7 +128,7 @@ def _with_warning(answers: Iterable[Any]) -> Iterator[Any]:
         yield answer
     following = None if IS_FOLLOWED in getattr(last, "extensions", ()) or last is None else next_page(last)
     if following is not None and str(following.url) not in urls:
-        table = "is one page" if len(urls) == 1 else "lacks pages"
+        table = "is one page" if len(urls) == 1 else "is part"
         how = following.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
         warn(f"This table {table} of a list: {following.words}. {how}")
 
@@ -151,7 +151,7 @@ def _records_in(table: pd.DataFrame, path: str, *, numbers_as_text: bool) -> lis
     column = path if path in table.columns else path.partition(".")[0]
     if column not in table.columns:
         what = f"The table has no column at {excerpt(path)!r}."
-        raise TabulationError(what, "In a table, records= opens JSON text. Or pass the response.", about="records")
+        raise TabulationError(what, "In a table, records= parses JSON text. Or pass the response.", about="records")
     keys = [name for name in table.columns if isinstance(name, str) and name != column and is_key(name)]
     chosen = table[[*keys, column]].astype(object)
     records = chosen.where(chosen.notna(), None).to_dict("records")

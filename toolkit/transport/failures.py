@@ -53,7 +53,7 @@ _NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PA
 
 
 class Advice(str):
-    """A note on an error of httpx: what to do about it."""
+    """A note on an httpx error: what to do about it."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ class ReplayedReason(str):
 
 
 class ProxyNote(str):
-    """A note on an error of httpx: the proxy of the connection."""
+    """A note on an httpx error: the proxy of the connection."""
 
     __slots__ = ()
 

@@ -116,9 +116,9 @@ async def _drive(flow: Flow[T], transport: Any, outcome_of: Callable[[Any, Any],
 def without_frames(error: BaseException) -> None:
     """Remove the tracebacks and requests of an error that a transport raised, and of all errors linked to it.
 
-    Types, messages, notes and the chain stay. An error that the caller was already handling keeps its traceback. Below
-    authorization, a request contains credentials; an httpx client sets its own request instead. Call this where the
-    error is caught.
+    Types, messages, notes and the chain stay. An error that the caller was already handling keeps its traceback. Once
+    authorized, a request contains credentials; an httpx client attaches its own instead. Call this where the error is
+    caught.
     """
     above = {frame for frame, _ in walk_stack(error.__traceback__.tb_frame.f_back)} if error.__traceback__ else set()
     for linked in causes(error, above):

@@ -67,7 +67,7 @@ def normal_form(cells: Sequence[Mapping[str, Any]], places: Mapping[str, str]) -
     Whatever depends on the run, the machine or the program that ran and saved the notebook is removed: execution
     counts, memory addresses, folders, names of ipykernel's temporary files, of widgets and of styled tables, and the
     texts and times in PNG pictures. Printed text is one output for each stream, as a terminal shows it. `places` has
-    the texts that replace folders of this machine, longest first.
+    the strings that replace folders of this machine, longest first.
     """
     folders = re.compile(rf"{_PATH_START}(?:{'|'.join(map(re.escape, places))})(?!\.?[\w-])")
     widgets: dict[str, str] = {}
@@ -147,7 +147,7 @@ def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with changed texts; names of members do not change."""
+    """Return a JSON value with changed strings; names of members do not change."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):

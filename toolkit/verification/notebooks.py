@@ -43,7 +43,7 @@ def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
-    """Return the content of a notebook of format 4; texts that the file stores line by line are joined."""
+    """Return the content of a notebook of format 4; strings that the file stores line by line are joined."""
     import nbformat
     from nbformat.v4.rwbase import rejoin_lines
 
@@ -147,7 +147,7 @@ def _git(folder: Path, *arguments: str) -> str:
         reason = getattr(error, "stderr", b"git is not installed").decode(errors="replace").removeprefix("fatal: ")
         raise ConfigurationError(
             f"git cannot tell what changed in {folder}: {excerpt(reason)}.",
-            "Name notebooks of a git repository, and a commit of it; in a shallow checkout fetch its history first "
+            "Name notebooks in a git repository, and a commit; in a shallow checkout fetch its history first "
             "(actions/checkout: fetch-depth: 0).",
             about="since",
         ) from None

@@ -115,7 +115,7 @@ def verify(
 
 
 def need_kernels() -> None:
-    """Raise ConfigurationError if the extra `lab` is not installed."""
+    """Raise ConfigurationError if the `lab` extra is not installed."""
     if find_spec("nbclient") is None:
         raise ConfigurationError("Cannot run notebooks: nbclient is not installed.", how_to_install("lab"))
 

@@ -275,7 +275,7 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
         what = f"The profile {quoted} does not exist for {environment}."
     return ConfigurationError(
         what,
-        f"{choice}To save one, run `toolkit credentials add NAME --environment {environment}` at a terminal, or "
+        f"{choice}To save one, run `toolkit credentials add NAME --environment {environment}` in a terminal, or "
         f"save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment variables or in "
         f"{shown(settings.project / ENV_FILE)}. Both were checked, and {shown(profiles_folder())}.",
         about="name" if name else "credentials",

@@ -71,7 +71,7 @@ def check_cassettes(
     paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
     if missing := next((path for path in paths if not os.path.lexists(path)), None):  # a broken link is a problem
         what = f"The cassette {missing} does not exist."
-        raise ConfigurationError(what, "To see which exist: toolkit cassettes list.", about="cassettes")
+        raise ConfigurationError(what, "List them with: toolkit cassettes list.", about="cassettes")
     played = None if play_log is None else read_play_log(play_log)
     now = as_clock(clock).now()
     findings = scan_files([path for path in paths if path.is_file()], settings=settings)

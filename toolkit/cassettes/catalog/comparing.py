@@ -38,7 +38,7 @@ Shape = dict[str, tuple[str, set[str]]]
 
 
 class RecordingChange(NamedTuple):
-    """A change from one recording to another; `compare_cassettes` documents the fields. All texts are safe to show."""
+    """A change between two recordings; `compare_cassettes` documents the fields. All strings are safe to show."""
 
     kind: str
     method: str

@@ -180,7 +180,7 @@ def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber | None
 def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str, Any]:
     """Return one interaction, by its number from 0, as a row: as it would be recorded today if there is a scrubber.
 
-    All texts are safe to show. The members are: `number` (from 1), `recorded`, `method`, `uri`, `status` (599 if no
+    All strings are safe to show. The members are: `number` (from 1), `recorded`, `method`, `uri`, `status` (599 if no
     answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the response body),
     `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, and `problem`: why
     the interaction cannot be read, or "". Then no more than the request is known.

@@ -96,8 +96,8 @@ def prune_cassette(
     The others are scrubbed again, as by `scrub_cassette`, and keep their bytes if nothing is replaced in them. Their
     numbers change, so a cell that drops by number must not run twice; this is why nothing is written by default.
 
-    The interactions with these numbers are dropped, and the calls that meet all other conditions. A token request is
-    dropped with the last of its calls.
+    This drops interactions with these numbers, and calls that meet all the other filters. A token request is dropped
+    with the last of its calls.
 
     Args:
         cassette: name or path.
@@ -115,7 +115,7 @@ def prune_cassette(
         ConfigurationError: if an interaction does not exist, nothing would be left, or the file is JSON.
         CassetteBusy: if somebody is recording to the file.
         SecretLeak: if what is left contains a secret that cannot be removed; nothing was changed.
-        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it or what is left cannot be read.
+        CassetteMiss, CassetteCorrupt: if the cassette is missing, or unreadable before or after.
     """
     settings = as_settings(settings)
     opened = read_cassette(cassette, settings)
@@ -257,12 +257,12 @@ def _counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict
 
 
 def placeholders_in(text: str) -> Counter[str]:
-    """Count the placeholders in a text by their kind."""
+    """Count the placeholders in a string by kind."""
     return Counter(_PLACEHOLDER.findall(text))
 
 
 def _text_of(interaction: Interaction) -> str:
-    """Return everything that may be scrubbed in an interaction as one text, with bodies decompressed."""
+    """Return everything that may be scrubbed in an interaction as one string, with bodies decompressed."""
     request, response, failure = interaction.request, interaction.response, interaction.failure
     texts = [request.uri, response.reason, failure.message if failure else ""]
     for message in (request, response):

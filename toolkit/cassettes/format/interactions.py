@@ -65,7 +65,7 @@ class Interaction(NamedTuple):
         elapsed: from sending the request to the end of the response body; None in foreign cassettes.
         authorized_by: how the call was authorized; None for token requests and in foreign cassettes.
         token_obtained: for a token request, what its token authorizes; None for other calls.
-        failure: why no answer came, in which case the response is NO_ANSWER; None if there is a response.
+        failure: why no response arrived, in which case the response is NO_ANSWER; None if there is a response.
         tries: how often the request was sent; only the last response is recorded.
         ended_early: True if the caller closed a stream of events before its end, or a response with an error status
             unread; the body is what was read.
@@ -125,7 +125,7 @@ def encode(interaction: Interaction) -> bytes:
 
 
 def is_uri(text: str) -> bool:
-    """Return True if a text can be split into the parts of a URI."""
+    """Return True if a string can be split into the parts of a URI."""
     try:
         _ = urlsplit(text).port
     except ValueError:

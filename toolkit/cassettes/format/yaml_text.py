@@ -1,8 +1,8 @@
 """Write and read the YAML of cassettes: exactly, safely and readably.
 
-Texts with several lines are written as blocks, other texts on one line. All output is ASCII, because stock vcrpy reads
+Strings with several lines are written as blocks, others on one line. All output is ASCII, because stock vcrpy reads
 files in the machine's preferred encoding. The usual parts are read without a YAML parser, in a sixth of the time: plain
-and single-quoted texts on one line, which are unambiguous. Before a parser loads anything, nesting and aliases are
+and single-quoted strings on one line, which are unambiguous. Before a parser loads anything, nesting and aliases are
 counted.
 """
 
@@ -88,7 +88,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _block(text: str, margin: str) -> str:
-    """Return a text of several lines as a literal block."""
+    """Return a string of several lines as a literal block."""
     inner, lines = f"{margin}  ", text.removesuffix("\n")
     return f"{'|-' if lines == text else '|'}{inner}{_LINE_END.sub(inner, lines)}"
 

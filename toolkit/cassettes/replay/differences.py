@@ -28,7 +28,7 @@ _MOST_DIFFERENCES: Final = 1000  # counted for each part
 _LONGEST: Final = 60  # characters of a value
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,40}\Z")
 _MOST_UNPLAYED: Final = 10  # shown
-Pairs = tuple[tuple[str, str], ...]  # names and texts
+Pairs = tuple[tuple[str, str], ...]  # names and strings
 
 
 def no_match(
@@ -88,7 +88,7 @@ def _nearest(matcher: Matcher, identity: Identity, request: RecordedRequest, cal
 def differences(
     matcher: Matcher, identity: Identity, request: RecordedRequest, recorded: Interaction
 ) -> dict[str, list[str]]:
-    """Describe how a request differs from a recording; return lists of descriptions by the name of the part."""
+    """Describe how a request differs from a recording; return lists of descriptions keyed by part."""
     by_part = {}
     caller = recorded.authorized_by
     if matcher.uses_identity and caller is not None and not identity.includes(caller):
@@ -128,7 +128,7 @@ def _listed(part: Hashable) -> Pairs:
 
 
 def _in_part(recorded: Pairs, requested: Pairs) -> Iterator[str]:
-    """Yield the differences between two lists of names and texts; the name "" means a whole part."""
+    """Yield the differences between two lists of names and strings; the name "" means a whole part."""
     sides: list[dict[str, list[str]]] = [{}, {}]
     for side, pairs in zip(sides, (recorded, requested), strict=True):
         for name, text in pairs:

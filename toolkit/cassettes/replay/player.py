@@ -206,7 +206,7 @@ class Player:
                 )
 
     def _kind_in(self, text: str) -> str:
-        """Describe what a text contains of the recording, or return ""."""
+        """Describe what a string contains of the recording, or return ""."""
         if any(stand_in in text for stand_in in self._stand_ins):
             return "a pseudonym"
         for found in _PLACEHOLDER.findall(text) if "<" in text else ():
@@ -217,7 +217,7 @@ class Player:
 
 
 def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
-    """Yield each text in a request that comes from the caller, with a description of its place."""
+    """Yield each string in a request that comes from the caller, with a description of its place."""
     yield "The URL", unquote_plus(request.uri)
     for name, value in request.headers:
         yield f"The header {name}", value

@@ -1,7 +1,7 @@
 """Names with values in text of any format: JSON, even within JSON, queries, settings, XML, and code that shows these.
 
 The distinct names are collected first. Values are read only if one of the names means a credential, so that text
-without one costs a single pass. A text is read in slices, since a regular expression blocks all other threads.
+without one costs a single pass. A string is read in slices, since a regular expression blocks all other threads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SIGN_BACKWARDS: Final = r"[:=]\s{0,200}+(?:\](?=[\"']))?"
 # In reversed text: the sign after a name, and the name in quotes or as a plain word, as in settings["api_key"] = ...,
 # with the sign of a query before it.
 _NAME_BACKWARDS: Final = _SIGN_BACKWARDS + r"((?:[\"']\\{0,8}+[^\"'\\\n]{1,200}+[\"']|[\])]?[\w.\-$]{1,200}+\\?)[?&#]?)"
-# A text with more names than these has data as names; further names are judged by their last word only.
+# A string with more names than these has data as names; further names are judged by their last word only.
 _MOST_NAMES: Final = 4_096
 _ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signature|credential|cookie|jwt)s?\Z"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
@@ -88,7 +88,7 @@ class CredentialField(NamedTuple):
 
 
 class Fields:
-    """The fields of credentials in a text.
+    """The fields of credentials in a string.
 
     Attributes:
         keys: the names in double quotes; the keys of JSON are among them.
@@ -185,7 +185,7 @@ def values_at(text: str, after_sign: int, position: int, *, is_quoted: bool) -> 
 
 
 def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
-    """Yield the texts in the object or list at a position, and return where it ends."""
+    """Yield the strings in the object or list at a position, and return where it ends."""
     opened: list[tuple[bool, bool]] = []  # for each open object or list: is it a list, and do its values have the name
     member, awaits_value = "", False
     for token in re.compile(_PIECE).finditer(text, position):

@@ -80,7 +80,7 @@ class Finder(Walker):
         placeholder: returns the placeholder of a value, by its kind and text.
         has_rule: returns whether the user's rules name a field; if so, the rules decide what is written instead.
         whole: short credentials that requests of the recording used, with their placeholders.
-        others: texts that the message uses for something else, such as the parts of its path.
+        others: strings that the message uses for something else, such as the parts of its path.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Finder(Walker):
         return self._whole.get(value) or self._placeholder("HEADER", value)
 
     def text(self, text: str) -> str:
-        """Return a text with placeholders for its credentials, and note those in escaped texts within it."""
+        """Return a string with placeholders for its credentials, and note those in escaped strings within it."""
         if len(text) < _SHORTEST_FIELD or (len(text) < SHORTEST_SHAPED and text.isalnum()):
             return text
         is_markup = text.lstrip("\ufeff \t\r\n")[:1] == "<"
@@ -234,7 +234,7 @@ class Finder(Walker):
         return re.compile(_LINE_START).match(text[start : written.start].rstrip("\"'")) is not None
 
     def _whole_values(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield what to write instead of texts of JSON and XML that are a short credential as a whole."""
+        """Yield what to write instead of strings of JSON and XML that are a short credential as a whole."""
         for value, placeholder in self._whole.items():
             if value in text:
                 written, content = re.escape(json.dumps(value)[1:-1]), re.escape(html.escape(value))
@@ -288,7 +288,7 @@ def _is_input(text: str, position: int) -> bool:
 
 
 def _levels_below(text: str) -> Iterator[str]:
-    """Yield parts of a text in which names and values may be escaped, with one kind undone after the other."""
+    """Yield parts of a string in which names and values may be escaped, with one kind undone after the other."""
     for part in _parts_with_escapes(text) if any(map(text.__contains__, "%\\&")) else ():
         data = part.encode("utf-8", "surrogatepass")
         for level in [*dict.fromkeys((data, *without_escapes(data)))][1:]:  # the part itself has been searched already
@@ -296,7 +296,7 @@ def _levels_below(text: str) -> Iterator[str]:
 
 
 def _parts_with_escapes(text: str) -> Iterator[str]:
-    """Yield the parts around escapes, which most texts have in few places or none."""
+    """Yield the parts around escapes, which most strings have in few places or none."""
     sign = re.compile(_SIGN_OF_ESCAPES)
     start = end = 0
     for at in range(0, len(text), _BLOCK):

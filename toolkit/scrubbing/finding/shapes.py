@@ -1,4 +1,4 @@
-"""Credentials that are recognized by their shape, anywhere in a text.
+"""Credentials that are recognized by their shape, anywhere in a string.
 
 These are PEM keys (RFC 7468), signed tokens (RFC 7519), what follows `Bearer` (RFC 6750) or `Basic` (RFC 7617), the
 password in a URL, addresses of webhooks and other credentials that are part of a path, and keys in the formats of
@@ -17,7 +17,7 @@ from toolkit.scrubbing.strength import Strength, grade, provider_credentials
 from toolkit.scrubbing.vocabulary import password_of_pair
 
 PROVIDER_KEY: Final = "key in the format of"  # and the provider
-SHORTEST_SHAPED: Final = 12  # characters of a text with a credential
+SHORTEST_SHAPED: Final = 12  # characters of a string with a credential
 _LONGEST: Final = 1 << 14  # characters of a credential that starts in a slice
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){16,16384}+)"

@@ -51,7 +51,7 @@ class Walker:
         raise NotImplementedError
 
     def text(self, text: str) -> str:
-        """Return what to write instead of a text of any format without a name."""
+        """Return what to write instead of a string of any format without a name."""
         raise NotImplementedError
 
     def uri(self, uri: str) -> str:

@@ -52,7 +52,7 @@ class Rewriter(Walker):
         return None if treatment is None else self._replace(treatment, value)
 
     def text(self, text: str) -> str:
-        """Return a text with the values in its JSON and XML replaced; it may contain several documents."""
+        """Return a string with the values in its JSON and XML replaced; it may contain several documents."""
         if "<" in text:
             text = re.compile(_ATTRIBUTE).sub(self._tagged, text)
             text = re.compile(_ELEMENT).sub(self._tagged, text)

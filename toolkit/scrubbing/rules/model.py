@@ -29,7 +29,7 @@ _ANY_STEP: Final = r"[\0\1][^\0\1]*+"
 _STEP_END: Final = r"(?![^\0\1])"
 _SEPARATORS: Final = re.compile(r"[-_]")
 _MOST_REMEMBERED: Final = 1_024  # names whose treatment was looked up
-_MOST_SECONDS: Final = 5.0  # of processor time for a pattern in one text
+_MOST_SECONDS: Final = 5.0  # of processor time for a pattern in one string
 _LONGEST: Final = 20_000  # characters of a pattern
 _NOT_IN_KIND: Final = re.compile(r"[^A-Z0-9]+")
 
@@ -163,13 +163,13 @@ class CompiledRules:
         return next((treatment for pattern, treatment in self._paths if pattern.match(written)), None)
 
     def is_placeholder(self, text: str) -> bool:
-        """Check whether a text is already a placeholder of these rules."""
+        """Check whether a string is already a placeholder from these rules."""
         return self._placeholder.fullmatch(text) is not None
 
 
 @cache
 def compile_pattern(text: str) -> tuple[str, Callable[[str], list[tuple[int, int]]]]:
-    """Return the name of the group that a pattern replaces, or "", and a function that finds its matches in a text.
+    """Return the name of the group that a pattern replaces, or "", and a function that finds its matches in a string.
 
     The function returns where each non-empty group begins and ends; a search that takes too long raises `SecretLeak`.
 

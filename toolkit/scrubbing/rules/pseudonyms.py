@@ -76,7 +76,7 @@ class Pseudonyms:
         return stand_in if records and len(value) < 6 else value
 
     def of_recorded(self, text: str) -> str | None:
-        """Return the stand-in of a text that no rule names, if the recording contains the stand-in and not the text."""
+        """Return the stand-in of a string that no rule names, if the recording has the stand-in, not the string."""
         if not self._recorded or text in self._values or self._is_recorded(text):
             return None
         stand_in = self._stand_ins.get(text)
@@ -93,7 +93,7 @@ class Pseudonyms:
     def value_of(self, candidates: Iterable[str], stand_ins: Collection[str]) -> dict[str, str]:
         """Return the candidates whose stand-in, under the existing key, is one of `stand_ins`; each with its stand-in.
 
-        A recording made with the rules contains only stand-ins. This finds the values behind them in other texts.
+        A recording made with the rules contains only stand-ins. This finds the values behind them in other strings.
         """
         self._key = self._key or self._find_key(False)
         if self._key is None or not stand_ins:

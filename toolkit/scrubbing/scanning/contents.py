@@ -156,7 +156,7 @@ class Opener:
             line += text.count("\n")
 
     def _text(self, text: str, place: Callable[[int], TextPlace], depth: int) -> Iterator[FileText]:
-        """Yield a text, and what it contains in base64."""
+        """Yield a string, and what it contains in base64."""
         text = _COLOUR.sub("", text)  # there are colours between a name and its value
         line, done, parts = 1, 0, []
         for start, end, data in _base64_in(text):
@@ -240,23 +240,23 @@ def _decoded(run: str) -> bytes:
 
 
 class Notebook:
-    """The texts of a notebook (nbformat 4), and the cell that each of their lines is in.
+    """The strings of a notebook (nbformat 4), and the cell that each of their lines is in.
 
-    A list of texts is used as it is; each member of an object becomes a line of JSON, so that a value is next to its
-    name. A text that is not a notebook raises `ValueError`.
+    A list of strings is used as it is; each member of an object becomes a line of JSON, so that a value is next to its
+    name. A string that is not a notebook raises `ValueError`.
     """
 
     def __init__(self, file: str) -> None:
         document = json.loads(file)
         if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
-            raise ValueError("not a notebook")  # noqa: TRY004 - one kind of error for a text that is not one
+            raise ValueError("not a notebook")  # noqa: TRY004 - one kind of error for a string that is not one
         self._cells = source_lines(file)
         self._lines: list[tuple[str, _Path]] = []
         self._read(document, ())
         self.text = "\n".join([line for line, _ in self._lines])
 
     def place(self, base: TextPlace, line: int) -> TextPlace:
-        """Return where a line of the texts is, given the place of the notebook."""
+        """Return where a line of the strings is, given the place of the notebook."""
         _, path = self._lines[line - 1]
         cell, part = _words(path)
         in_file = self._cells[cell - 1] if cell and cell <= len(self._cells) else 1

@@ -39,7 +39,7 @@ def scan_files(
 
     Args:
         paths: files and folders.
-        secrets: texts to look for in every form.
+        secrets: strings to look for in every form.
         settings: the settings with the table [scan]; by default those of the project.
 
     Raises:
@@ -81,7 +81,7 @@ def scan_files(
 def _named(paths: Paths) -> list[Path]:
     several = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
     if not all(isinstance(path, str | os.PathLike) for path in several):
-        what = "The paths to scan are not a path or a list of paths."
+        what = "paths must be a path or a list of paths."
         raise ConfigurationError(what, 'For example tk.scan(".").', about="paths")
     return list(dict.fromkeys(expanded(Path(path), about="paths") for path in several))
 

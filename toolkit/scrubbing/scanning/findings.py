@@ -38,7 +38,7 @@ _ADVICE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A secret, or a text that looks like a secret, in a file.
+    """A secret, or a string that looks like a secret, in a file.
 
     Attributes:
         path: the file.
@@ -107,7 +107,7 @@ class FindingList(list[Finding]):
         return [printable(line).replace("\n", " ") for line in lines]
 
     def count_words(self) -> str:
-        """Return a text with the number of findings and of files."""
+        """Return a string with the number of findings and of files."""
         files = len({finding.path for finding in self})
         return f"{count_text(len(self), 'finding')} in {count_text(files, 'file')}"
 

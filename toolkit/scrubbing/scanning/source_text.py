@@ -87,7 +87,7 @@ class _Hit(NamedTuple):
 
 
 def secrets_in(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the line, kind and value of whatever looks like a secret in a text."""
+    """Yield the line, kind and value of whatever looks like a secret in a string."""
     seen: set[tuple[int, str]] = set()
     level = text
     for _ in range(_LEVELS + 1):

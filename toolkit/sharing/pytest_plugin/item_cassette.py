@@ -160,7 +160,7 @@ class Playing:
         pieces = [interactions.HEADER]
         for file in files:
             if not file.is_file():
-                raise CassetteMiss(f"The cassette {file} does not exist.", "Record it by itself first.")
+                raise CassetteMiss(f"The cassette {file} does not exist.", "Record it alone first.")
             note_opened(file)
             opened = contents.read(file.read_bytes(), source=file.name)
             pieces += [interactions.encode(opened.interaction(number)) for number in range(len(opened))]

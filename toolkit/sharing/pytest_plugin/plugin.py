@@ -162,7 +162,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
 
 
 class UnusedCassettes:
-    """Prints the cassettes below the tests that no test opened.
+    """Prints, below the tests, the cassettes that no test opened.
 
     All processes of the run, including the kernels of notebooks, log the cassettes that they open. What
     pytest-recording opens is logged as well.

@@ -158,7 +158,7 @@ def token_timeline(
     tokens = table_of(session, "tokens", tokens, "issued", "expires", "remaining", "state", "calls")
     calls = table_of(session, "calls", calls, "when", "status", "token")
     if not tokens.index.is_unique:
-        raise TabulationError("Several tokens have the same number.", "Draw a chart of each session.", about="tokens")
+        raise TabulationError("Several tokens have the same number.", "Draw a chart for each session.", about="tokens")
     known = tokens[tokens["issued"].notna() & tokens["expires"].notna()]
     earlier, last = known.iloc[:-_MAX_ROWS], known.iloc[-_MAX_ROWS:]
     labels, words = [f"token {number}" for number in last.index], [_token_words(token) for token in last.itertuples()]
