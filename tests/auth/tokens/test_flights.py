@@ -15,7 +15,7 @@ from manual_clock import ManualClock
 from toolkit.auth.tokens.single_flight import Flight, TokenSource
 from toolkit.auth.tokens.token import Token
 from toolkit.core.secret import Secret
-from toolkit.transport.flow import run
+from toolkit.transport.flow import run, run_async
 
 
 def test_wait_for_a_loop_that_is_stuck(monkeypatch):
@@ -34,6 +34,27 @@ def test_wait_for_a_loop_that_is_stuck(monkeypatch):
     assert flight.is_lost
     assert run(flight.wait(None), None) is False
     assert run(Flight().wait(None), None) is False  # which a task of this very thread would have to land
+
+
+def test_waiting_tasks_go_on_one_after_the_other():
+    """Each has a turn of the event loop of its own, so that other tasks do not wait for all; a cancelled one passes."""
+
+    async def main():
+        flight, turn, turns = Flight(asyncio.get_running_loop()), 0, []
+
+        async def wait():
+            assert await run_async(flight.wait(flight.loop), None)
+            turns.append(turn)
+
+        tasks = [asyncio.create_task(wait()) for _ in range(20)]
+        await asyncio.sleep(0)
+        tasks[3].cancel()
+        flight.landed.leave()
+        for turn in range(200):  # noqa: B007 - the tasks read it
+            await asyncio.sleep(0)
+        assert len(set(turns)) == 19
+
+    asyncio.run(main())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forking is POSIX")

@@ -14,18 +14,21 @@ import os
 import random
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
+import httpx
+
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import FileTokenStore, SharedToken, Token, TokenStore
 from toolkit.core.errors import ConfigurationError, TokenError, TokenRefused, Unreachable
 from toolkit.core.ledger import Clock
-from toolkit.transport.flow import Flow, Pause, Shielded, Wait, WhichLoop
+from toolkit.transport.flow import Flow, Pause, Shielded, WhichLoop
+from toolkit.transport.network import Places
 from toolkit.transport.retry import Retry
 
 if TYPE_CHECKING:
@@ -53,12 +56,10 @@ class Flight:
     """
 
     loop: AbstractEventLoop | None = None  # that fetches, or None for synchronous code
-    landed: Future[None] = field(default_factory=Future)
+    # A place that is free once it has landed. Waiters pass it on, so that a hundred tasks go on one after the other: if
+    # all did in one turn of their event loop, its other tasks would wait for them.
+    landed: Places = field(default_factory=lambda: Places(0))
     thread: int = field(default_factory=get_ident)
-
-    def __post_init__(self) -> None:
-        # A running future cannot be cancelled; otherwise one cancelled waiter would cancel it for all.
-        self.landed.set_running_or_notify_cancel()
 
     @property
     def is_lost(self) -> bool:
@@ -76,7 +77,9 @@ class Flight:
         seconds = None if self.loop in (None, loop) else _LONGEST_SILENCE
         while True:
             is_alive = self._sign_of_life()
-            if (yield Wait(self.landed, seconds)):
+            with suppress(httpx.PoolTimeout):
+                yield from self.landed.enter(seconds)
+                self.landed.leave()
                 return True
             if not is_alive():
                 return False
@@ -181,7 +184,7 @@ class TokenSource:
         with self._lock:
             if self._flight is flight:
                 self._flight = None
-        flight.landed.set_result(None)
+        flight.landed.leave()
 
     def _renewed(self, clock: Clock, fetch: Fetch, *, alone: bool) -> Flow[Token]:
         token = yield from self._fetched(clock, fetch, alone=alone)
