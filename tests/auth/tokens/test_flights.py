@@ -49,7 +49,7 @@ def test_waiting_tasks_go_on_one_after_the_other():
         tasks = [asyncio.create_task(wait()) for _ in range(20)]
         await asyncio.sleep(0)
         tasks[3].cancel()
-        flight.landed.leave()
+        flight.land()
         for turn in range(200):  # noqa: B007 - the tasks read it
             await asyncio.sleep(0)
         assert len(set(turns)) == 19

@@ -14,20 +14,18 @@ import os
 import random
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
-import httpx
-
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import FileTokenStore, SharedToken, Token, TokenStore
 from toolkit.core.errors import ConfigurationError, TokenError, TokenRefused, Unreachable
 from toolkit.core.ledger import Clock
-from toolkit.transport.flow import Flow, Pause, Shielded, WhichLoop
+from toolkit.transport.flow import Flow, Pause, Shielded, Wait, WhichLoop
 from toolkit.transport.network import Places
 from toolkit.transport.retry import Retry
 
@@ -56,10 +54,14 @@ class Flight:
     """
 
     loop: AbstractEventLoop | None = None  # that fetches, or None for synchronous code
-    # A place that is free once it has landed. Waiters pass it on, so that a hundred tasks go on one after the other: if
-    # all did in one turn of their event loop, its other tasks would wait for them.
-    landed: Places = field(default_factory=lambda: Places(0))
+    landed: Future[None] = field(default_factory=Future)
+    # A place that tasks of this loop pass on after the landing: a hundred of them in one turn would stall the loop.
+    turns: Places = field(default_factory=lambda: Places(0))
     thread: int = field(default_factory=get_ident)
+
+    def land(self) -> None:
+        self.landed.set_result(None)
+        self.turns.leave()
 
     @property
     def is_lost(self) -> bool:
@@ -74,12 +76,13 @@ class Flight:
         """
         if loop is None and self.thread == get_ident():
             return False  # an event loop of this thread fetches, and cannot continue while the thread is blocked
-        seconds = None if self.loop in (None, loop) else _LONGEST_SILENCE
+        if loop is not None and loop is self.loop:
+            yield from self.turns.enter(None)
+            self.turns.leave()
+            return True
         while True:
             is_alive = self._sign_of_life()
-            with suppress(httpx.PoolTimeout):
-                yield from self.landed.enter(seconds)
-                self.landed.leave()
+            if (yield Wait(self.landed, None if self.loop is None else _LONGEST_SILENCE)):
                 return True
             if not is_alive():
                 return False
@@ -184,7 +187,7 @@ class TokenSource:
         with self._lock:
             if self._flight is flight:
                 self._flight = None
-        flight.landed.leave()
+        flight.land()
 
     def _renewed(self, clock: Clock, fetch: Fetch, *, alone: bool) -> Flow[Token]:
         token = yield from self._fetched(clock, fetch, alone=alone)
