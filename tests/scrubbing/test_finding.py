@@ -46,6 +46,15 @@ def test_what_an_answer_named_is_replaced_later():
     assert response.body == b'["<API_KEY>"]'
 
 
+@pytest.mark.parametrize("is_ascii", [False, True])
+def test_rows_below_their_column_names(is_ascii):
+    """Each cell below the name of a credential is replaced, however weak or often it is there, in any alphabet."""
+    rows = [[1, "hunter2"], [2, "wörter7"], [3, "hunter2"], [4, "wörter7"]]
+    body = json.dumps({"columns": ["id", "password"], "rows": rows}, ensure_ascii=is_ascii)
+    _, response = scrubbed(response=RecordedResponse(200, "", (), body.encode()))
+    assert [row[1][:9] for row in json.loads(response.body)["rows"]] == ["<PASSWORD"] * 4
+
+
 def test_too_many_fields():
     """A header with too many cookies is replaced as a whole, and a form with too many fields is read as text."""
     form = RecordedRequest("POST", URL, (), b"a=1&" * 10_001 + b"password=hunter2")

@@ -37,6 +37,7 @@ def test_without_nbclient(tmp_path, monkeypatch):
         verify([write_notebook(tmp_path / "a.ipynb", "1")])
 
 
+@pytest.mark.gate  # needs nbclient
 @pytest.mark.parametrize(
     ("name", "text"), [*odd_notebooks().items(), ("torn", '{"cells": ['), ("old", '{"nbformat": 3}')]
 )

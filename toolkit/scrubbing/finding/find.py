@@ -187,7 +187,6 @@ class Finder(Walker):
         return spliced(text, sorted(spans))
 
     def note_shapes(self, text: str) -> None:
-        """Note the credentials that are recognized by their shape."""
         for credential in credentials_in(text):
             if len(credential.value) >= SHORTEST_SECRET and not is_placeholder(credential.value):
                 self._shaped.setdefault(credential.value, credential.kind)
@@ -235,17 +234,17 @@ class Finder(Walker):
 
     def _whole_values(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield what to write instead of strings of JSON and XML that are a short credential as a whole."""
-        for value, placeholder in self._whole.items():
-            if value in text:
-                written, content = re.escape(json.dumps(value)[1:-1]), re.escape(html.escape(value))
-                whole = rf'(?<="){written}(?="(?!\s{{0,40}}:))|(?<=>){content}(?=</)'
-                for start, end in (match.span() for match in re.finditer(whole, text)):
-                    yield start, end, html.escape(placeholder) if text[start - 1] == ">" else placeholder
+        whole = dict(self._whole)
         for name, value in cells_in(text) if TITLES & self._others else ():
-            decision = None if self._has_rule(name) else decision_on(name, value, Place.JSON, self._message)
-            at = text.find(json.dumps(value)) if decision is not None else -1
-            if decision is not None and at >= 0:
-                yield at + 1, at + len(json.dumps(value)) - 1, self._replaced(decision, value)
+            if not self._has_rule(name) and (decision := decision_on(name, value, Place.JSON, self._message)):
+                whole[value] = self._replaced(decision, value)
+        for value, placeholder in whole.items():
+            forms = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], html.escape(value)
+            if any(map(text.__contains__, forms)):
+                escaped, plain, content = map(re.escape, forms)
+                pattern = rf'(?<=")(?:{escaped}|{plain})(?="(?!\s{{0,40}}:))|(?<=>){content}(?=</)'
+                for start, end in (match.span() for match in re.finditer(pattern, text)):
+                    yield start, end, html.escape(placeholder) if text[start - 1] == ">" else placeholder
 
     def _cookie(self, name: str, value: str) -> str:
         text = unquote(value)
