@@ -3,6 +3,7 @@
 A kernel takes a second to start, so notebooks of many cells run once and serve many tests.
 """
 
+import asyncio
 import json
 import os
 import secrets
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from notebook_files import write_notebook
+from notebook_files import odd_notebooks, write_notebook
 
 import toolkit
 from toolkit.core.errors import ConfigurationError
@@ -283,3 +284,19 @@ def test_interrupt_stops_everything(tmp_path, number):
     assert "Traceback" not in output
     assert psutil.wait_procs(processes, timeout=60)[1] == []  # those that are alive
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [*odd_notebooks().items(), ("torn", '{"cells": ['), ("old", '{"nbformat": 3}')]
+)
+def test_odd_files(tmp_path, name, text):
+    """A file that is not a notebook of format 4 is a failure in one line; also where a loop runs, as in Jupyter."""
+    file = tmp_path / f"{name}.ipynb"
+    file.write_text(text)
+
+    async def in_a_loop():
+        return verify([file])
+
+    [verdict] = asyncio.run(in_a_loop())
+    assert verdict.failure.what.startswith(f"{name}.ipynb is not a notebook of format 4: ")
+    assert "\n" not in verdict.failure.what

@@ -1,10 +1,9 @@
 """Finding and reading notebooks."""
 
-import asyncio
 import sys
 
 import pytest
-from notebook_files import odd_notebooks, write_notebook
+from notebook_files import write_notebook
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.verification import verify
@@ -35,20 +34,3 @@ def test_without_nbclient(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "nbclient", None)
     with pytest.raises(ConfigurationError, match="nbclient is not installed"):
         verify([write_notebook(tmp_path / "a.ipynb", "1")])
-
-
-@pytest.mark.gate  # needs nbclient
-@pytest.mark.parametrize(
-    ("name", "text"), [*odd_notebooks().items(), ("torn", '{"cells": ['), ("old", '{"nbformat": 3}')]
-)
-def test_odd_files(tmp_path, name, text):
-    """A file that is not a notebook of format 4 is a failure in one line; also where a loop runs, as in Jupyter."""
-    file = tmp_path / f"{name}.ipynb"
-    file.write_text(text)
-
-    async def in_a_loop():
-        return verify([file])
-
-    [verdict] = asyncio.run(in_a_loop())
-    assert verdict.failure.what.startswith(f"{name}.ipynb is not a notebook of format 4: ")
-    assert "\n" not in verdict.failure.what
