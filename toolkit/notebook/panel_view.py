@@ -54,7 +54,7 @@ class SessionView(anywidget.AnyWidget):
             self.status, self.tone = printable(status), tone
 
     def send_token(self, token: Token | None, now: datetime | None = None) -> None:
-        """Send the page the lifetime of the live token in seconds, or that there is no token.
+        """Send the lifetime of the live token in seconds to the page, or None without a token.
 
         Either message shows the page that the kernel still answers.
         """

@@ -41,7 +41,7 @@ _LEAST: Final = 0.001  # seconds of a timeout, and calls a second
 
 
 class BaseSession(Generic[ClientType]):
-    """What sessions have in common, whichever kind of httpx client they use.
+    """The parts that synchronous and asynchronous sessions share.
 
     Attributes:
         environment: the environment that is called.

@@ -157,7 +157,7 @@ class ProfileFields:
 def decompose(credentials: Credentials) -> dict[str, Secret]:
     """Return the fields from which equal credentials can be made; a private key is written as PKCS#8 PEM.
 
-    Options that are not set are left out, and so is a passphrase, which is no longer needed.
+    Options that are not set are left out. So is the passphrase, since the key is stored without it.
     """
     as_instance(credentials, Credentials, about="credentials", example="tk.KeyPair(...)")
     texts = {field.name: field.text_of(credentials) for field in credentials.fields}

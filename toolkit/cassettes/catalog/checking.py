@@ -39,7 +39,7 @@ def check_cassettes(
     settings: Settings | None = None,
     clock: Clock | None = None,
 ) -> pd.DataFrame:
-    """Return what is wrong with recordings; there are no rows if all are clean, complete, readable and not stale.
+    """Return the problems of recordings, one per row; no rows if all are clean, complete, readable and not stale.
 
     Clean means that `tk.scan` finds nothing, and that today's rules would not replace anything more. Nothing is
     changed.

@@ -1,4 +1,4 @@
-"""What `toolkit.toml` allows: findings that are known to be harmless, each with a reason.
+"""Findings that `toolkit.toml` allows because they are harmless, each with a reason.
 
 [scan]
 allow = [{path = "tests/**", kind = "private key", reason = "made for these tests, opens nothing"}]
