@@ -199,8 +199,8 @@ def test_one_warning_per_kind(run):
     source = f"check([('CLIENT_SECRET', Secret('{SECRET}')), ('API_KEY_ID', Secret('{SECRET}'))])"
     for _ in range(2):
         first, second = run(source)
-        assert first.startswith("This cell contains the client secret, ")
-        assert "contains the key ID" in second
+        assert first.startswith("The client secret is in this cell, ")
+        assert "The key ID is in this cell" in second
         assert "getpass.getpass()" in first
         assert "toolkit credentials add" in first
         assert SECRET not in first + second
@@ -211,7 +211,7 @@ def test_answer_to_input(run, shell):
     shell.user_ns["answer"] = SECRET
     remember_input(SECRET)
     (text,) = run("check([('CLIENT_SECRET', Secret(answer))])")
-    assert text.startswith("The client secret was typed at input()")
+    assert text.startswith("The client secret was typed at an input() prompt")
     assert SECRET not in text
 
 

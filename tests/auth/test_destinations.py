@@ -50,10 +50,10 @@ def test_first_use_is_refused(in_project):
     for _ in range(2):
         with pytest.raises(UnsafeAddress) as caught:
             check_destinations(from_variables(), in_project("a.example"))
-    for text in ("not been allowed for the address broker, https://a.example/broker", "~/project/toolkit.toml"):
+    for text in ("be used with the address broker, https://a.example/broker", "~/project/toolkit.toml"):
         assert text in caught.value.what
-    assert "toolkit credentials allow default --environment broker-live` in that project. " in caught.value.next_step
-    assert "you set yourself in code or in TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL" in caught.value.next_step
+    assert "credentials allow default --environment broker-live` in the project folder. " in caught.value.next_step
+    assert "in code or in your own environment (TOOLKIT_BROKER_URL and TOOLKIT_AUTH_URL)" in caught.value.next_step
     assert not config_folder().exists()
     allow(from_variables(), in_project("a.example"))
     check_destinations(from_variables(), in_project("a.example"))

@@ -152,7 +152,7 @@ def test_key_id_and_algorithm_of_a_jwk():
         assert_shows_nothing_of(error, CANARY)
 
 
-UNREADABLE_PEM, UNREADABLE_JWK = "PEM of the private key cannot be read", "JWK of the private key cannot be read"
+UNREADABLE_PEM, UNREADABLE_JWK = "PEM private key cannot be read", "JWK private key cannot be read"
 NO_KEY = "contains no complete private keys"
 BAD_TEXTS = {
     "public key": (lambda: public_pem(key("P-256")), "contains a public key"),
@@ -164,8 +164,8 @@ BAD_TEXTS = {
     "many beginnings": (lambda: "-----BEGIN PRIVATE KEY-----\n" * 20_000, NO_KEY),
     "empty text": (lambda: " ", NO_KEY),
     "of OpenSSH": (lambda: pem(key("P-256"), PrivateFormat.OpenSSH), UNREADABLE_PEM),
-    "DSA": (lambda: pem(key("DSA")), "DSAPrivateKey cannot sign"),
-    "small RSA": (lambda: pem(key("small RSA")), "1024 bits"),
+    "DSA": (lambda: pem(key("DSA")), "DSAPrivateKey cannot be used"),
+    "small RSA": (lambda: pem(key("small RSA")), "1024-bit"),
     "public JWK": (lambda: ECAlgorithm.to_jwk(key("P-256").public_key()), "a public or a symmetric key"),
     "symmetric JWK": (lambda: json.dumps({"kty": "oct", "k": CANARY}), "a public or a symmetric key"),
     "broken JWK": (lambda: jwk(key("P-256"))[:-3], UNREADABLE_JWK),
@@ -304,11 +304,11 @@ class Remote:
     [
         ("ES256", None, "could not sign: TypeError"),
         ("ES256", CANARY, "could not sign: TypeError"),
-        ("ES256", bytes(63), "not a signature"),
-        ("ES256", encode_dss_signature(2**384 - 1, 1), "not a signature"),
-        ("ES256", encode_dss_signature(1, 2) + b"x", "not a signature"),
-        ("EdDSA", bytes(65), "not a signature"),
-        ("RS256", bytes(255), "not a signature"),
+        ("ES256", bytes(63), "not a valid signature"),
+        ("ES256", encode_dss_signature(2**384 - 1, 1), "not a valid signature"),
+        ("ES256", encode_dss_signature(1, 2) + b"x", "not a valid signature"),
+        ("EdDSA", bytes(65), "not a valid signature"),
+        ("RS256", bytes(255), "not a valid signature"),
         ("RS256", ValueError(CANARY), "could not sign: ValueError."),
         ("ES256", ConfigurationError(CANARY, CANARY), "could not sign: ConfigurationError."),
     ],
@@ -342,7 +342,7 @@ def test_signer_that_is_refused():
         assert refusal(Remote(b"", algorithm, key_id)).about == "private_key"
     for argument, value in (("algorithm", "ES384"), ("key_id", "other"), ("passphrase", "a")):
         assert "Leave them out" in refusal(Remote(), **{argument: value}).next_step
-    with pytest.raises(ConfigurationError, match="does not sign"):
+    with pytest.raises(ConfigurationError, match="is not supported"):
         assertion(Remote(b"", "none"))
     signer = Remote()
     assert as_signer(signer, algorithm="ES256", key_id="remote-1") is signer

@@ -17,7 +17,7 @@ def test_practice_credentials_stay_with_their_service(service, changed):
     addresses = {**service.settings.addresses, changed: "https://elsewhere.example"}
     settings = replace(service.settings, addresses=addresses)
     assert practice_credentials(Environment.BROKER_SANDBOX, settings) == {}
-    with pytest.raises(tk.ConfigurationError, match="of that name does not exist for broker-sandbox"):
+    with pytest.raises(tk.ConfigurationError, match="of that name exists for broker-sandbox"):
         tk.Session("broker-sandbox", "sandbox-secret", settings=settings)
     del addresses[changed]
     assert practice_credentials(Environment.BROKER_SANDBOX, replace(settings, addresses=addresses)) == {}

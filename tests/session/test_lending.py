@@ -78,5 +78,5 @@ def test_destinations_are_checked_where_the_credentials_are(make_credentials, se
     credentials = make_credentials("broker-sandbox")
     credentials.note_source("saved", {"broker_sandbox": "https://elsewhere.example.com"})
     session = tk.Session(credentials=credentials, settings=settings)
-    with pytest.raises(tk.UnsafeAddress, match="would go elsewhere"):
+    with pytest.raises(tk.UnsafeAddress, match="would be sent to a new destination"):
         terms_of(session, "loan")

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from toolkit.core.ledger import Clock
 
 _USE_VARIABLES: Final = "Set environment variables instead."
-_IN_SOURCE: Final = "This cell contains the {}, and so do the notebook file and the history. Remove it, clear both, and"
-_AT_INPUT: Final = "The {} was typed at input(), and JupyterLab saves what is typed there. Clear that output, and"
+_IN_SOURCE: Final = "The {} is in this cell, the notebook file and the IPython history. Remove it from all three, and"
+_AT_INPUT: Final = "The {} was typed at an input() prompt, and JupyterLab saves answers in the output. Clear it, and"
 _inputs: Final[deque[Secret]] = deque(maxlen=50)
 _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
@@ -184,8 +184,8 @@ def as_profile_name(value: object) -> str:
     """Check that a profile name is safe in file names and in recordings, and return it."""
     if isinstance(value, str) and _PROFILE_NAME.match(value):
         return value
-    what = "This is not a profile name, which may have up to 64 letters, digits, dots, hyphens and underscores."
-    raise ConfigurationError(what, 'Use a name such as "default", which begins with a letter or digit.', about="name")
+    what = "This is not a valid profile name: a name has up to 64 letters, digits, dots, hyphens and underscores."
+    raise ConfigurationError(what, 'Use a name that begins with a letter or digit, such as "default".', about="name")
 
 
 def can_ask() -> bool:
@@ -238,8 +238,8 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
             # Shown under the name of the cell, with an empty registry: for a line in the cell, Python would print that
             # line with the secret.
             warnings.warn_explicit(
-                f"{message.format(label)} replace the key; type it with getpass.getpass() or save it with "
-                "`toolkit credentials add`.",
+                f"{message.format(label)} replace this value. Enter the new one with getpass.getpass(), or "
+                "save it with `toolkit credentials add`.",
                 UserWarning,
                 filename=f"In [{number}]",
                 lineno=1,

@@ -88,7 +88,7 @@ class Change(NamedTuple):
         if not self.earlier:
             return f"The {label} is new: {text} ({self.destination.place_in_words})."
         before = " or ".join(f"{old} ({place})" for old, place in self.earlier.items())
-        return f"The {label} is now {text} ({self.destination.place_in_words}); earlier, it was {before}."
+        return f"The {label} is now {text} ({self.destination.place_in_words}); previously, it was {before}."
 
 
 def destinations_of(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
@@ -131,14 +131,14 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
         return
     name, environment, to = credentials.name, credentials.environment, [change.destination for change in new]
     who = f"the credentials {name} for {environment} ({credentials.loaded_from or 'made in code'})"
-    what = f"{who} would go elsewhere. {' '.join(change.in_words() for change in new)}"
+    what = f"{who} would be sent to a new destination. {' '.join(change.in_words() for change in new)}"
     if not any(change.earlier for change in new):
         added = " and ".join(f"the {each.label}, {each.text} ({each.place_in_words})" for each in to)
-        what = f"{who} have not been allowed for {added}."
+        what = f"{who} are not yet allowed to be used with {added}."
     next_step = (
         f"Check {' and '.join(dict.fromkeys(each.place_in_words for each in to))}: whoever wrote it would receive "
-        f"the credentials. If you trust it, run `toolkit credentials allow {shlex.quote(name)} --environment "
-        f"{environment}` in that project"
+        f"the credentials. If you trust the author, run `toolkit credentials allow {shlex.quote(name)} --environment "
+        f"{environment}` in the project folder"
     )
     # The command reads the settings file, but not code or an editor's variables, so these are set in its environment.
     unread = [each for each in to if not (isinstance(each.place, Path) and each.place.name == SETTINGS_FILE)]
@@ -146,7 +146,7 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     next_step += f", with {variables} in the environment." if unread else "."
     if credentials.binding is None:
         own = " and ".join(VARIABLES[each.name] for each in to)
-        next_step += f" What you set yourself in code or in {own}, not in a file of the project, needs no permission."
+        next_step += f" Values that you set in code or in your own environment ({own}) need no permission."
     raise UnsafeAddress(f"Nothing was sent, because {what}", next_step, about=to[0].name)
 
 
@@ -214,7 +214,7 @@ def allow_destinations(caller: Credentials | Environment, destinations: list[Des
     except OSError as error:
         raise ConfigurationError(
             f"Cannot write {shown(file)}: {error.strerror or error}.",
-            "Fix the folder, then allow it again. Or set the addresses in code or in your own variables.",
+            "Make the folder writable and try again, or set the addresses in code or in your own variables.",
         ) from None
 
 
@@ -239,7 +239,7 @@ def _table() -> Table:
         if content["version"] == _VERSION and all(isinstance(text, str) for text in texts):
             return table
     raise ConfigurationError(
-        f"{shown(file)} was changed or truncated, so it does not say where credentials may be sent.",
+        f"{shown(file)} was changed or truncated, so the allowed destinations cannot be read from it.",
         "Inspect it, remove it, and allow the destinations again.",
     )
 

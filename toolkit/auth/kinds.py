@@ -110,7 +110,7 @@ def _as_form_fields(value: object) -> Mapping[str, str | Secret]:
     fields: dict[str, str | Secret] = {}
     for name, content in given.items():
         if not isinstance(name, str) or not _FIELD_NAME.match(name) or name.lower() in _OTHER_FIELDS:
-            what = "A form field has an invalid name, or one that is set from the credentials."
+            what = "The name of a form field is invalid, or belongs to a field that is set from the credentials."
             raise ConfigurationError(what, 'Use a name that the service knows, such as "scope".', about="form_fields")
         if not isinstance(content, str) or not content or not content.isprintable():
             what = f"The value of the form field {name} is not a string of printable characters."
@@ -194,8 +194,8 @@ def _pkcs8_pem(signer: Signer) -> str:
     if isinstance(signer, LocalKey):  # its identity is base64 of PKCS#8 DER; RFC 7468 sections 2 and 10
         body = "\n".join(textwrap.wrap(signer.identity(), 64))
         return f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"
-    what = "The private key is kept by a signer, so it cannot be saved."
-    raise ConfigurationError(what, "Make the ClientKey from its signer wherever you need it.", about="private_key")
+    what = "The private key is held by a signer, so it cannot be saved."
+    raise ConfigurationError(what, "Create the ClientKey from the signer wherever you need it.", about="private_key")
 
 
 class ClientKey(Client):

@@ -39,7 +39,7 @@ SMALLEST_RSA_KEY: Final = 2048  # bits; RFC 7518 section 3.3
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_LIFETIME: Final = 60  # seconds
 _SIZES: Final = {"ES256": 64, "ES384": 96, "ES512": 132, "EdDSA": 64}  # bytes; RFC 7518 section 3.4, RFC 8032
-_NOT_A_SIGNATURE: Final = "returned something that is not a signature of its algorithm"
+_NOT_A_SIGNATURE: Final = "returned a value that is not a valid signature for its algorithm"
 RSA_BITS: Final = 3072  # of a new key: as strong as P-256; NIST SP 800-57 part 1, table 2
 _BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----(?:(?!-----)[\s\S])*-----END \1-----")
 _PRIVATE_MEMBERS: Final = ("d", "p", "q", "dp", "dq", "qi", "k")  # RFC 7518 sections 6.2.2, 6.3.2 and 6.4
@@ -51,7 +51,7 @@ _NOT_ENCRYPTED: Final = (
     "Leave the passphrase out, or pass the key that it decrypts.",
 )
 _HOW_TO_GIVE_A_KEY: Final = (
-    "Pass a complete RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, its file "
+    "Pass a complete RSA, P-256, P-384, P-521 or Ed25519 private key: PEM or JWK text with its line breaks, a file "
     "(a pathlib.Path, or --key-file in a terminal), a key object, or a Signer with algorithm, key_id and sign."
 )
 
@@ -117,7 +117,7 @@ def describe_signer(signer: Signer) -> tuple[str, str | None]:
         otherwise=lambda: _signer_error("did not return its algorithm and key_id"),
     )
     if answer[0] not in ALGORITHMS or not (answer[1] is None or (isinstance(answer[1], str) and answer[1])):
-        raise _signer_error("has an algorithm that does not sign with a private key, or a key_id that is not text")
+        raise _signer_error("has an algorithm that is not supported, or a key_id that is not a non-empty string")
     return answer
 
 
@@ -183,7 +183,8 @@ def _base64url(data: bytes) -> str:
 
 def _signer_error(what: str) -> ConfigurationError:
     next_step = (
-        f"The algorithm must be one of {', '.join(ALGORITHMS)}; sign() returns bytes as in RFC 7518 section 3, or DER."
+        f"The algorithm must be one of {', '.join(ALGORITHMS)}; sign() must return "
+        "the signature as bytes, either as in RFC 7518 section 3 or in DER."
     )
     return ConfigurationError(f"The signer {what}.", next_step, about="private_key")
 
@@ -215,7 +216,7 @@ def as_signer(
     key_id, algorithm = key_id or as_optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
     fitting = _fitting_algorithms(key)
     if algorithm is not None and algorithm not in fitting:
-        raise _error("The algorithm does not fit this key.", f"Use {' or '.join(fitting)}.", about="algorithm")
+        raise _error("The algorithm cannot be used with this key.", f"Use {' or '.join(fitting)}.", about="algorithm")
     der = attempt(
         lambda: key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()),
         otherwise=lambda: _error(f"This {type(key).__name__} does not export its private key."),
@@ -233,7 +234,7 @@ def _loaded(
     """Return a key object, the strings that it was read from, and its JWK if it was one."""
     if isinstance(private_key, Path):
         try:
-            private_key = read_text(expanded(private_key), "the file of the private key", "")
+            private_key = read_text(expanded(private_key), "the private key file", "")
         except ConfigurationError as error:
             raise _error(error.what) from None
     is_text = isinstance(private_key, str | Secret)
@@ -255,7 +256,7 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
     if len(blocks) != 1:
         is_public = not blocks and ("PUBLIC KEY-----" in text or "CERTIFICATE-----" in text)
         found = "a public key or a certificate" if is_public else f"{len(blocks) or 'no'} complete private keys"
-        raise _error(f"The text of the private key contains {found}, not one private key in PEM or JWK.")
+        raise _error(f"The key text must contain exactly one private key (PEM or JWK), but contains {found}.")
     try:
         password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
         return load_pem_private_key(blocks[0].encode("ascii"), password), (Secret(blocks[0]),), {}
@@ -280,8 +281,8 @@ def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], M
         named = keys if key_id is None else [each for each in keys if each.get("kid") == key_id]
         if len(named) != 1:
             which = "" if key_id is None else " with this key ID"
-            what = f"This JWK set has {len(named) or 'no'} private keys{which}; it must have one."
-            raise _error(what, "Name one of its keys with key_id.", about="key_id" if keys else "private_key")
+            what = f"This JWK set has {len(named) or 'no'} private keys{which}; it must have exactly one."
+            raise _error(what, "Select one of its keys with key_id.", about="key_id" if keys else "private_key")
         jwk = named[0]
     if "d" not in jwk:
         raise _error("This JWK is a public or a symmetric key, not a private key.")
@@ -301,8 +302,8 @@ def _fitting_algorithms(key: Any) -> tuple[str, ...]:
         return (EC_ALGORITHMS[key.curve.name],)
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return ("EdDSA",)
-    kind = f"RSA key of {key.key_size} bits" if isinstance(key, rsa.RSAPrivateKey) else type(key).__name__
-    raise _error(f"This {kind} cannot sign assertions; RSA needs {SMALLEST_RSA_KEY} bits (RFC 7518 section 3.3).")
+    kind = f"{key.key_size}-bit RSA key" if isinstance(key, rsa.RSAPrivateKey) else type(key).__name__
+    raise _error(f"This {kind} cannot be used; RSA keys need at least {SMALLEST_RSA_KEY} bits (RFC 7518 section 3.3).")
 
 
 def _error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY, about: str = "private_key") -> ConfigurationError:
@@ -310,7 +311,7 @@ def _error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY, about: str = "private
 
 
 def _unreadable(form: str = "JWK") -> ConfigurationError:
-    return _error(f"The {form} of the private key cannot be read: it is damaged, or of a kind that cannot sign.")
+    return _error(f"The {form} private key cannot be read: it is damaged, or of a kind that cannot sign.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def locked(file: Path, *, pause: Callable[[float], None] = time.sleep) -> Iterat
             break
         pause(_LOOK_AGAIN)
     else:
-        raise ConfigurationError(f"Another process has held {shown(file)} for a minute.", "End it, and try again.")
+        raise ConfigurationError(f"A process has kept {shown(file)} locked for a minute.", "End it, and try again.")
     try:
         yield
     finally:

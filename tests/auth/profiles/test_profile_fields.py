@@ -133,7 +133,7 @@ def test_planted_dotenv(project, monkeypatch):
     (project / ".env").write_text(PAIR)
     monkeypatch.setattr("toolkit.local.folders._user", lambda: 1000)
     monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {1001} if path.name == ".env" else {0})
-    with pytest.raises(ConfigurationError, match="belongs neither to you") as caught:
+    with pytest.raises(ConfigurationError, match="belongs to neither you") as caught:
         fields_in_dotenv(project)
     assert "of your own" in caught.value.next_step
     monkeypatch.setattr("toolkit.local.folders._owners", lambda _: {1001})

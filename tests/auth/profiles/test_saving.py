@@ -158,7 +158,7 @@ def test_locked_or_lost_keyring(memory_keyring, settings):
         load_credentials("live", settings=settings)
     assert caught.value.__context__ is None
     memory_keyring.broken, memory_keyring.entries = set(), dict.fromkeys(memory_keyring.entries, "not a key")
-    with pytest.raises(ConfigurationError, match="is not a key"):
+    with pytest.raises(ConfigurationError, match="is invalid"):
         load_credentials("live", settings=settings)
     memory_keyring.entries = {}
     with pytest.raises(ConfigurationError, match="cannot be decrypted") as caught:
@@ -231,9 +231,9 @@ def test_one_key(memory_keyring, settings):
 @pytest.mark.parametrize("name", ["../live", "a b", "", 3])
 def test_malformed_names(settings, name):
     """A name that is not safe in a path is refused, and so is the name of a profile that does not exist."""
-    with pytest.raises(ConfigurationError, match="not a profile name"):
+    with pytest.raises(ConfigurationError, match="not a valid profile name"):
         save_credentials(ClientSecret("client", "a-secret-1", environment="broker-live"), name, settings=settings)
-    with pytest.raises(ConfigurationError, match="does not exist for broker-live"):
+    with pytest.raises(ConfigurationError, match="exists for broker-live"):
         load_credentials("broker-live", "nobody", settings=settings)
 
 
@@ -266,7 +266,7 @@ def test_sealed_file_under_another_name(memory_keyring, settings, folder):
     assert "`toolkit credentials add a --environment paper`" in caught.value.next_step
 
 
-NO_ADDRESSES, NO_FIELD, CHANGED = "does not say for which addresses", "has a field that profiles", "was changed or"
+NO_ADDRESSES, NO_FIELD, CHANGED = "does not say for which addresses", "has an unknown field", "was changed or"
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_lasting_refusal(error):
         repeated = caught.value
         assert (repeated.status, repeated.error, repeated.next_step) == (error.status, error.error, error.next_step)
         assert repeated is not error
-    assert repeated.what == f"{error.what} The next request is possible in 1 s."
+    assert repeated.what == f"{error.what} The next request can be sent in 1 s."
     bench.clock.advance(0.2)
     assert bench.obtained()
     assert bench.fetches == 2

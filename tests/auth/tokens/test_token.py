@@ -65,17 +65,17 @@ def texts_in(value):
 @pytest.mark.parametrize(
     ("offset", "status", "error", "did", "words"),
     [
-        (0, 401, None, "refused the credentials", "Check client ID"),
-        (29, 401, "invalid_client", "refused the credentials", "Check client ID"),
+        (0, 401, None, "refused the credentials", "Check the client ID"),
+        (29, 401, "invalid_client", "refused the credentials", "Check the client ID"),
         (90, 401, "invalid_client", "refused the credentials", "90 s ahead of"),
         (-90, 401, None, "refused the credentials", "90 s behind"),
         (90, 400, "invalid_scope", "refused the request", "the scope in form_fields"),
-        (0, 404, "invalid_client", "refused the credentials", "Check client ID"),
-        (0, 404, None, "returned no token", "another service, or a proxy"),
-        (0, 302, "invalid_client", "returned no token", "another service, or a proxy"),
+        (0, 404, "invalid_client", "refused the credentials", "Check the client ID"),
+        (0, 404, None, "returned no token", "another service or a proxy"),
+        (0, 302, "invalid_client", "returned no token", "another service or a proxy"),
         (90, 503, None, "returned no token", "itself has a problem"),
         (0, 400, "temporarily_unavailable", "returned no token", "itself has a problem"),
-        (90, 429, None, "returned no token", "fewer requests"),
+        (90, 429, None, "returned no token", "too many requests"),
     ],
 )
 def test_advice(offset, status, error, did, words):
@@ -85,14 +85,14 @@ def test_advice(offset, status, error, did, words):
         read({"error": error}, status=status, headers={"Date": date, "Retry-After": "5"})
     assert f"The token endpoint {did}: status {status}" in caught.value.what
     assert words in caught.value.next_step
-    assert "It asks to wait 5 s." in caught.value.next_step
+    assert "It asks you to wait 5 s." in caught.value.next_step
     assert caught.value.clock_offset == timedelta(seconds=offset)
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[" * 100_000, b"[]"])
 def test_reply_that_is_not_an_object(body):
     """It may be a login page: the error names its type and length."""
-    with pytest.raises(TokenResponseInvalid, match=rf"200 without a JSON object \(text/html, {len(body)} bytes\)"):
+    with pytest.raises(TokenResponseInvalid, match=rf"status 200, but no JSON object \(text/html, {len(body)} bytes\)"):
         read(body=body, headers={"Content-Type": "text/html"})
 
 

@@ -30,8 +30,8 @@ PASSPHRASE: Final = "private_key_passphrase"  # noqa: S105 - the name of a field
 REQUIRED: Final = {kind: tuple(field.name for field in KINDS[kind].fields if field.is_required) for kind in KINDS}
 _FILE: Final = "_file"
 _OWN_PLACES: Final = (
-    "A project may not refer to secrets outside it: set environment variables, or save the credentials: `toolkit "
-    "credentials add`, or save_credentials() in Python."
+    "A project must not refer to secrets outside its folder. Set environment variables, or save the credentials with "
+    "`toolkit credentials add`, or with save_credentials() in Python."
 )
 # By kind: the fields by the names that they may have, `<name>_file` included.
 _FIELDS: Final[Mapping[CredentialKind, Mapping[str, Field]]] = {
@@ -88,7 +88,7 @@ class ProfileFields:
             raise self._error(self.values, "set both a value and its file, but only one can be used", "Remove one.")
         missing = [self._labels(name for name in REQUIRED[kind] if name not in present) for kind in fitting]
         if all(missing):
-            what = f"are incomplete: credentials for {self.environment} also need {' or '.join(missing)}"
+            what = f"cannot be used alone: credentials for {self.environment} also need {' or '.join(missing)}"
             raise self._error(self.values, what, "Add what is missing, or remove the others.")
         return self.intended_kind()
 
@@ -139,15 +139,15 @@ class ProfileFields:
         if not name.endswith(_FILE):
             return self.values[name]
         # The path is not quoted: it may be a secret by mistake.
-        what, next_step = f"the file of {self.label(name)}", "Write its path in full, and let only yourself read it."
+        what, next_step = f"the file for {self.label(name)}", "Give its full path, and make it readable only by you."
         file = self.folder / expanded(self.values[name].reveal(), about=name)
         if self.confined and not lies_in(file, self.folder):
-            raise self._error([name], "names a file outside the folder of the project", _OWN_PLACES)
+            raise self._error([name], "names a file outside the project folder", _OWN_PLACES)
         content = read_text(file, what, next_step)
         # The final line break that editors add is not part of the secret, but a passphrase may have spaces.
         text = Secret(content.strip("\r\n") if name.startswith(PASSPHRASE) else content.strip())
         if not text:
-            raise self._error([name], "names a file that is empty", next_step)
+            raise self._error([name], "names an empty file", next_step)
         return text
 
     def _labels(self, fields: Iterable[str]) -> str:
@@ -199,8 +199,8 @@ def fields_in_dotenv(project: Path) -> list[ProfileFields]:
     if not (file.is_file() or file.is_fifo()):  # the folder of a virtual environment may have this name
         return []
     if not lies_in(file, project) or belongs_to_stranger(file, project):
-        what = f"{shown(file)} is a link out of the project, or belongs neither to you nor to the owner of its folder."
-        raise ConfigurationError(what, f"Put a file of your own there. {_OWN_PLACES}", about=ENV_FILE)
+        what = f"{shown(file)} links to a file outside the project, or belongs to neither you nor its folder's owner."
+        raise ConfigurationError(what, f"Replace it with a file of your own. {_OWN_PLACES}", about=ENV_FILE)
     from dotenv import dotenv_values
 
     text = io.StringIO(read_text(file, shown(file), "Fix or remove the file."))

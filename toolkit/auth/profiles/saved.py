@@ -131,15 +131,13 @@ class SavedProfile:
         """Return the fields and the binding in a table, which may have been written by hand. No value is quoted."""
         destinations, next_step = table.pop(_DESTINATIONS, None), f"Fix or remove it, or {self._save_again}."
         if not table.keys() <= FIELDS or not all(isinstance(value, str) and value for value in table.values()):
-            fields = f"It may have: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."
-            what = f"{where} has a field that profiles do not have, or one that is not text."
+            fields = f"Possible fields: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."
+            what = f"{where} has an unknown field, or a field that is not a non-empty string."
             raise ConfigurationError(what, f"{next_step} {fields}")
         known = [*ADDRESS_NAMES, HEADER_PREFIX]
         if not isinstance(destinations, dict) or not {HEADER_PREFIX} < {HEADER_PREFIX, *destinations} <= {*known}:
             what = f"{where} does not say for which addresses the credentials may be used."
-            form = (
-                f'Add one table [{_DESTINATIONS}] with lines such as auth = "https://..."; known: {", ".join(known)}.'
-            )
+            form = f'Add a table [{_DESTINATIONS}] with lines such as auth = "https://..."; names: {", ".join(known)}.'
             raise ConfigurationError(what, form, about=_DESTINATIONS)
         binding = {
             name: str(text if name == HEADER_PREFIX else Address.parse(text, setting=f"{name} in {where}"))
@@ -215,9 +213,9 @@ def _seal(key: Secret, profile: SavedProfile) -> Seal:
 
 def _unusable() -> ConfigurationError:
     """Return the error for a locked or broken keyring. Its own message is dropped, because it may quote an entry."""
-    what = f"The system keyring is locked or does not work, or its entry {APPLICATION!r} ({USER_NAME}) is not a key."
+    what = f"The system keyring is locked or does not work, or its entry {APPLICATION!r} ({USER_NAME}) is invalid."
     next_step = (
-        "Unlock it and try again. To do without it, set the variable PYTHON_KEYRING_BACKEND to "
-        "keyring.backends.null.Keyring, and save the credentials in a file that only you can read."
+        "Unlock it and try again. To work without a keyring, set the environment variable PYTHON_KEYRING_BACKEND "
+        "to keyring.backends.null.Keyring, and save the credentials in a file that only you can read."
     )
     return ConfigurationError(what, next_step, about=KEYRING)

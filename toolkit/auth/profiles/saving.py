@@ -224,8 +224,8 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
     source = saved.save(fields, {name: text for name, text, _ in destinations}, credentials.kind)
     note_destinations(environment, destinations)
     if source != KEYRING:
-        what = f"No system keyring is available. The credentials are now in {source}, unencrypted"
-        warn(f"{what}: other users cannot read it, but every program that you run can.")
+        what = f"No system keyring is available. The credentials are now stored unencrypted in {source}"
+        warn(f"{what}: other users cannot read this file, but every program that you run can.")
     return Profile(name, environment, credentials.kind, source)
 
 
@@ -234,7 +234,7 @@ def destinations_to_save(environment: Environment, kind: CredentialKind, setting
     destinations = destinations_of(environment, kind, settings)
     if not destinations:
         names = environment.rules.addresses.values()
-        what = f"No address of {environment} is set, so these credentials cannot be bound to an address."
+        what = f"No address is set for {environment}, so these credentials cannot be bound to one."
         variables = ", ".join(VARIABLES[name] for name in names)
         where = f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, or the variables {variables}."
         raise ConfigurationError(what, where, about=next(iter(names)))
@@ -257,7 +257,7 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
     except OSError as error:
         # The name is not quoted: somebody may have pasted a secret in its place.
         what = f"The saved profile of {environment} could not be removed: {error.strerror}."
-        next_step = f"`toolkit credentials list` shows all. Those in variables and {ENV_FILE} cannot be removed here."
+        next_step = "`toolkit credentials list` shows all profiles. Only saved profiles can be removed."
         raise ConfigurationError(what, next_step, about="name") from None
 
 
@@ -272,11 +272,11 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
         what = f"Several profiles exist for {environment}, and none is named {DEFAULT}."
     elif name is not None:  # one that is long enough to be a misplaced secret is not quoted
         quoted = "of that name" if len(name) >= SHORTEST_SECRET else repr(excerpt(name))
-        what = f"The profile {quoted} does not exist for {environment}."
+        what = f"No profile {quoted} exists for {environment}."
     return ConfigurationError(
         what,
         f"{choice}To save one, run `toolkit credentials add NAME --environment {environment}` in a terminal, or "
         f"save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment variables or in "
-        f"{shown(settings.project / ENV_FILE)}. Both were checked, and {shown(profiles_folder())}.",
+        f"{shown(settings.project / ENV_FILE)}. These and {shown(profiles_folder())} were searched.",
         about="name" if name else "credentials",
     )

@@ -230,7 +230,7 @@ class TokenSource:
         if self._failure is None or (left := self._failure[1] - clock.monotonic()) <= 0:
             return None
         error = self._failure[0]
-        return error.reworded(f"{error.what} The next request is possible in {math.ceil(left)} s.", error.next_step)
+        return error.reworded(f"{error.what} The next request can be sent in {math.ceil(left)} s.", error.next_step)
 
 
 def with_retries(

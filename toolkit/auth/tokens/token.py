@@ -154,18 +154,18 @@ def read_token_response(
         raise _refusal(status, headers, fields, requested_at, scrub, credentials)
     if not isinstance(fields, dict):
         kind = excerpt(scrub(headers.get("content-type", "no content type")), 60)
-        what = f"The token endpoint answered {status} without a JSON object ({kind}, {len(body)} bytes)."
-        raise TokenResponseInvalid(what, "Check the auth address: this may be a login page or a proxy.")
+        what = f"The token endpoint returned status {status}, but no JSON object ({kind}, {len(body)} bytes)."
+        raise TokenResponseInvalid(what, "Check the auth address: it may lead to a login page or a proxy.")
     # Even if the response is refused: its tokens may be valid, including those that the document does not name.
     texts = [(name.upper(), fields.get(name)) for name in _TOKENS]
     REGISTER.add_all((name, Secret(text)) for name, text in texts if isinstance(text, str))
     access_token, token_type, seconds = fields.get("access_token"), fields.get("token_type"), _seconds(fields)
     if not is_bearer_token(access_token):
-        why = "access_token is missing or not text that can be a bearer token (RFC 6750 section 2.1)"
+        why = "access_token is missing, or is not a valid bearer token (RFC 6750 section 2.1)"
     elif not isinstance(token_type, str) or token_type.lower() != TOKEN_TYPE.lower():
         why = "token_type is not Bearer"
     elif not seconds >= 1:
-        why = "expires_in is not a number of seconds above zero"
+        why = "expires_in is not a number of seconds, or is less than 1"
     else:
         lifetime = timedelta(seconds=int(min(seconds, LONGEST_LIFETIME.total_seconds())))
         expires_monotonic = requested_monotonic + lifetime.total_seconds()
@@ -204,16 +204,16 @@ def _refusal(
     if status >= 500 or error == "temporarily_unavailable":
         advice = "The service itself has a problem; try again later."
     elif status == 429:
-        advice = "The service asks for fewer requests; wait before trying again."
+        advice = "The service received too many requests; wait before trying again."
     elif status < 400 or (error is None and status in {404, 405}):
-        advice = "Check the auth address: this may be another service, or a proxy."
+        advice = "Check the auth address: it may lead to another service or a proxy."
     else:
         did = "refused the request" if error in _REQUEST_ERRORS else "refused the credentials"
         advice = _what_to_check(error, offset, credentials)
     code = excerpt(scrub(error), 60) if error else None
     return TokenRefused(
         f"The token endpoint {did}: status {status}" + (f" ({code})." if code else "."),
-        advice if wait is None else f"{advice} It asks to wait {math.ceil(wait)} s.",
+        advice if wait is None else f"{advice} It asks you to wait {math.ceil(wait)} s.",
         status=status,
         error=code,
         clock_offset=offset,
@@ -226,9 +226,9 @@ def _what_to_check(error: str | None, offset: timedelta | None, credentials: Cre
         return "Check the scope in form_fields; the service does not grant it to this client."
     if offset is not None and abs(offset) >= _NOTABLE_CLOCK_OFFSET:
         off = "ahead of" if offset > timedelta(0) else "behind"
-        return f"This machine's clock is {abs(round(offset.total_seconds()))} s {off} the server's; set it."
+        return f"This machine's clock is {abs(round(offset.total_seconds()))} s {off} the server's; correct this clock."
     environment = "this environment" if credentials is None else credentials.environment
-    advice = f"Check client ID, secret or key, and that they belong to {environment}."
+    advice = f"Check the client ID and the secret or key, and that they belong to {environment}."
     return f"{advice} {credentials.where_to_correct() if credentials else ''}".rstrip()
 
 
