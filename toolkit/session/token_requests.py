@@ -1,4 +1,4 @@
-"""What adds credentials to a session's calls, and the token requests for that.
+"""The object that adds credentials to a session's calls, and the token requests that this needs.
 
 Token requests are recorded along with the calls, but never replayed on their own.
 """
@@ -35,7 +35,7 @@ _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "cont
 
 
 def make_authorizer(sender: Sender) -> Authorizer:
-    """Return what adds a session's credentials, after a check that they may be sent to its addresses."""
+    """Return the object that adds a session's credentials, after checking that they may be sent to its addresses."""
     credentials, settings = sender.credentials, sender.settings
     if credentials is not None:
         check_destinations(credentials, settings)  # nothing was sent yet, token requests included
@@ -76,7 +76,7 @@ class TokenExchange:
         self._lock = threading.Lock()
 
     def number(self, token: Token) -> int:
-        """Return the token's number in this session, in the order of first use, after those of its cassette.
+        """Return the token's number in this session. Numbers follow the order of first use, after the cassette's.
 
         From then on, no recording contains the token's text.
         """

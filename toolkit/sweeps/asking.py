@@ -53,7 +53,7 @@ Outcome: TypeAlias = Answered | KeyFailure
 
 @dataclass(slots=True)
 class Plan:
-    """What a sweep requests, from where, and what its rows have in common. A cluster gets it without the client."""
+    """What a sweep requests, from where, and how rows are made. It is sent to a cluster without the client."""
 
     client: Any
     call: Callable[[Any], Any]
@@ -64,7 +64,7 @@ class Plan:
     hint: str = ""  # about the rows of a response, such as that it has two lists of records
 
     def asking(self, key: Key, lane: int) -> Flow[Outcome]:
-        """Request a key and return the outcome. Errors that every other key would meet too are raised."""
+        """Request a key and return the outcome. Errors that every other key would run into are raised."""
         bodies: list[bytes] = []
         request: httpx.Request | None = None
         try:
@@ -133,7 +133,7 @@ class Plan:
 
 
 class Batch:
-    """Outcomes that are written together. Their responses make one table; if one does not fit, they are halved.
+    """Outcomes that are written together. Their responses make one table; if one does not fit, the batch is halved.
 
     A response is read when it is added, on the thread that received it, because a second thread would compete with the
     event loop for the interpreter. A large response would stop the loop for too long, so it and those after it are read
@@ -201,7 +201,7 @@ def _tries(request: httpx.Request | None) -> int:
 
 
 def _without_key(table: pa.Table) -> pa.Table:
-    """Return the table without the column of keys, if its schema is that of an earlier sweep and begins with it."""
+    """Return the table without its first column if that is the key column in the schema of an earlier sweep."""
     others = table.column_names[1:]
     has_key = table.column_names[:1] == [key_column_beside(others)] and table[0].null_count == table.num_rows
     return table.select(others) if has_key else table

@@ -1,8 +1,8 @@
 """The handle of a loan, and the session that it opens in a worker's process.
 
 The handle is sent to the workers in the arguments of their tasks, where it works like a session. It is pickled without
-any secret. Each process opens one session per loan when it is first needed; it borrows the lender's tokens and never
-sends a token request.
+any secret. Each process opens one session per loan when it is first needed. This session borrows the lender's tokens
+and never sends a token request.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Published(NamedTuple):
 
 
 class WorkerBoard:
-    """Where a borrower reads what was published. Made in a task's own thread on a worker, then used by any thread."""
+    """Where a borrower reads what was published. Created in a task's own thread on a worker; any thread may use it."""
 
     def __init__(self, loan: str) -> None:
         self._loan = loan
@@ -142,7 +142,7 @@ class WorkerBoard:
 
 
 class Borrower:
-    """Borrows tokens from one loan for the session of this process. The lender publishes on the board."""
+    """Borrows the tokens of one loan for this process's session, reading what the lender publishes on the board."""
 
     def __init__(self, loan: str, board: WorkerBoard) -> None:
         self._loan = loan
@@ -154,9 +154,9 @@ class Borrower:
     def borrow(self, clock: Clock, *, refused: Secret | None, was_accepted: bool) -> Flow[Token]:
         """Return the lender's newest token.
 
-        A token is used for a few seconds before checking what the lender has published. If there is no news, or if the
-        token was refused, the lender gets a report, which it acknowledges at once by publishing again. The report says
-        whether the refused token was accepted earlier.
+        A token is used for a few seconds before the borrower checks again what the lender has published. If nothing new
+        was published for a while, or if the token was refused, the borrower sends a report, which the lender
+        acknowledges at once by publishing again. The report says whether the refused token was accepted earlier.
         """
         started, pause = clock.monotonic(), _FIRST_PAUSE
         while True:
@@ -220,7 +220,7 @@ class BorrowedCredentials(Credentials):
 
 
 class BorrowedAuthorizer(BearerAuthorizer):
-    """Calls with a lender's access token. After a 401, the lender's newest one is tried once; none is requested."""
+    """Adds a lender's access token to calls. After a 401, it tries the lender's newest token once; it requests none."""
 
     _credentials: BorrowedCredentials
     _accepted: Secret | None = None

@@ -1,7 +1,7 @@
 """The columns of a table: what their names say, the types inferred from their values, and conversion between types.
 
-The values of a column are an Arrow array if they have one type, else a list. Inference tries the types that a text may
-have; `dtypes=`, `schema=` and sweeps name one. `converted` does all conversions.
+The values of a column are an Arrow array if they have one type, else a list. Inference tries the types that text may
+have; with `dtypes=` or `schema=`, and in sweeps, the type is given. `converted` does all conversions.
 
 The last word of a name says what the values are: `accountNumber`, `account_number` and `owner.account-number` all end
 in `number`. Digits at the end of a word are ignored (`phone_2`).
@@ -78,12 +78,12 @@ def words(name: str) -> tuple[str, ...]:
 
 
 def is_code(name: str) -> bool:
-    """Return True if digits with this name are not a quantity: it ends in a word for a code, a text or a day."""
+    """Return True if digits under this name are not a quantity: the name ends in a word for a code, text or day."""
     return name.lower().endswith(_LAST_FOUR) or not _CODE_WORDS.isdisjoint(words(name)[-1:])
 
 
 def is_key(name: str) -> bool:
-    """Return True if values with this name tell records apart: account numbers do, phone numbers do not."""
+    """Return True if values under this name tell records apart: account numbers do, phone numbers do not."""
     parts = words(name)
     return not _KEY_WORDS.isdisjoint(parts[-1:]) and _CONTACT_WORDS.isdisjoint(parts)
 
@@ -169,7 +169,7 @@ def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
 
 
 def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
-    """Return JSON numbers as text, int64, double or decimal128; codes with integers too long for these stay text."""
+    """Return JSON numbers as text, int64, double or decimal128; codes with integers too long for them stay text."""
     texts = _texts_from(column.values())
     if numbers == "text":
         return texts
@@ -234,7 +234,8 @@ def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
 
     Every value, except bytes and nested ones, becomes text as JSON would write it. Text becomes what it represents: a
     number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time; a fraction becomes the nearest float.
-    Empty text is missing, except as text. If a value does not fit, an error of `MISFIT` is raised.
+    Empty text becomes a missing value, unless the type is text. If a value does not fit, an error of `MISFIT` is
+    raised.
     """
     if values.type == kind:
         return values
@@ -296,7 +297,7 @@ def _noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
 
 
 def _all_match(texts: Any, pattern: str) -> bool:
-    """Return True if there are strings and all of them match; for most columns the first is enough to tell."""
+    """Return True if there are strings and all of them match; for most columns, checking the first one is enough."""
     index = pc.index(pc.is_valid(texts), True).as_py()
     if index < 0 or re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is None:
         return False
@@ -344,7 +345,7 @@ def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
 
 
 def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
-    """Return strings as instants or local times; digits beyond the microsecond are cut unless the type has them."""
+    """Return strings as instants or local times; digits beyond the microsecond are cut off unless the type has them."""
     own = _UTC if pa.types.is_timestamp(kind) and kind.tz is not None else _LOCAL
     _refuse_if(not _all_match(texts, _TIMES[own]))
     if pc.any(pc.match_substring_regex(texts, r"[tz]|\.[0-9]{7}")).as_py():

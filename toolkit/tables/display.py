@@ -1,7 +1,7 @@
-"""Tables that people look at: their display, which their selections and results keep, and those of calls and tokens.
+"""Readable tables: their display, which selections and results keep, and the tables of calls and tokens.
 
 Only the display differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second, long
-text and JSON shortened, UUIDs shortened (and last, if another column tells the rows apart). The options of pandas for
+text and JSON shortened, UUIDs shortened (and last, if another column tells the rows apart). The pandas options for
 rows, columns, width, text, precision and floats apply if they are set.
 """
 
@@ -80,7 +80,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _shown(cells: pd.DataFrame, method: str) -> Any:
-    """Return what pandas shows of strings: all rows, and all columns even if a terminal is narrow."""
+    """Return the text in which pandas shows a table of strings: all rows, and all columns even in a narrow terminal."""
     columns = pd.get_option("display.max_columns") or None
     options = {"max_rows": None, "max_colwidth": None, "show_dimensions": False, "max_columns": columns}
     with pd.option_context({f"display.{name}": value for name, value in options.items()}):
@@ -136,7 +136,7 @@ def _texts(name: str, values: pd.Series[Any], longest: int | None) -> list[str]:
 
 
 def _number_text(numbers: list[Any], name: str) -> Callable[[Any], str]:
-    """Return a function that formats a number; those of a column have the same number of decimals."""
+    """Return a function that formats the numbers of a column, all with the same number of decimals."""
     float_format = pd.get_option("display.float_format")
     finite = [Decimal(str(value)) for value in numbers if abs(value) < float("inf")]
     places = max([-min(int(value.normalize().as_tuple().exponent), 0) for value in finite], default=0)
@@ -205,7 +205,7 @@ def _series(dtype: str, values: Iterable[Any]) -> pd.Series[Any]:
 
 
 def _state(token: Authorization, tokens: Sequence[Authorization], now: datetime) -> str:
-    """Return "replaced" if the same credentials got a later token before this one expired, "expired" or "valid"."""
+    """Return "replaced" if the same credentials got a later token before this expired; else "expired" or "valid"."""
     if token.expires_at is None:
         return "valid"
     is_replaced = any(

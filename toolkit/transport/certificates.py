@@ -3,8 +3,8 @@
 `verify="system"` trusts what the machine trusts: the stores of Windows and macOS, through truststore, and elsewhere
 OpenSSL's default places, which SSL_CERT_FILE and SSL_CERT_DIR change.
 
-A truststore context makes one connection at a time, so each host gets its own. That is cheap where the system stores
-the certificates; elsewhere, each host would read a file with all of them.
+A truststore context makes one connection at a time, so each host gets its own context. That is cheap where the system
+stores the certificates; elsewhere, a file with all of them would be read for each host, so hosts share a context.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _REFUSALS: Final = (
 
 
 class Refusal(NamedTuple):
-    """A certificate that was refused: what the server shows, as the end of a sentence, and what to do about it."""
+    """A certificate that was refused: what the server presented (worded to end a sentence), and what to do about it."""
 
     what: str
     advice: str

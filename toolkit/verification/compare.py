@@ -53,8 +53,8 @@ class CellPlace:
 class Difference:
     """A cell whose outputs differ from the stored ones.
 
-    `diff` has the lines of a unified diff, "-" stored and "+" new; not escaped. Pictures and markup are shown by size
-    and digest, markup also by its text.
+    `diff` has the lines of a unified diff, "-" stored and "+" new; not escaped. Images and markup are shown as size and
+    digest, markup also as its text.
     """
 
     cell: CellPlace
@@ -130,7 +130,7 @@ def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
 
 
 def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the outputs of a cell with one per stream, stdout first, because the kernel sends them in any order."""
+    """Return the outputs of a cell, one per stream, stdout first, because the kernel sends them in any order."""
     joined: dict[Any, dict[str, Any]] = {}
     for number, output in enumerate(outputs):
         name = output.get("name", number)  # of streams alone
@@ -147,7 +147,7 @@ def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with changed strings; names of members do not change."""
+    """Return a JSON value with its strings changed, but not the names of members."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The fixtures, options and hooks of the plugin. pytest loads this in every run, so it imports the rest when used.
+"""The fixtures, options and hooks of the plugin. pytest loads this in every run, so it imports other modules late.
 
 `--toolkit-unused` lists the cassettes that no test opened, and `--toolkit-verify` runs notebooks as tests.
 """
@@ -39,7 +39,7 @@ _HAS_PASSED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options. A mode needs "=", so that `tests` in `--toolkit-record tests` is not taken for one."""
+    """Add the options. Modes need "=", so that `tests` in `--toolkit-record tests` is not taken as a mode."""
     group = parser.getgroup("toolkit", "toolkit: recordings and notebooks")
     for mode, what in _RECORDING.items():
         names = ["--toolkit-record", "--toolkit-record=once"] if mode == "once" else [f"--toolkit-record={mode}"]
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _toolkit_marked(request: pytest.FixtureRequest) -> None:
-    """Open the cassette of a test with the marker, before the test's function-scoped fixtures."""
+    """Open the cassette of a test that has the marker, before the test's function-scoped fixtures are set up."""
     if request.node.get_closest_marker("toolkit_cassette") is not None:
         request.getfixturevalue("toolkit_cassette")
 
@@ -175,7 +175,7 @@ class UnusedCassettes:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
-        """Note what pytest-recording opens for a test."""
+        """Log the cassettes that pytest-recording opens for a test."""
         from toolkit.cassettes.replay.player import note_played
 
         yield
@@ -225,7 +225,7 @@ class NotebookFile(pytest.File):
 
 
 class NotebookItem(pytest.Item):
-    """The test that a notebook still gives the outputs that are stored in it."""
+    """A test that a notebook still produces its stored outputs."""
 
     def runtest(self) -> None:
         """Run the notebook in a new kernel, and fail with the report if the outputs differ or the run fails."""

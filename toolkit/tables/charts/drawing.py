@@ -46,7 +46,7 @@ def balances(
     currency: str | None = None,
     source: Any = None,
 ) -> Chart:
-    """Draw balances as bars, the largest first, with an axis for each currency; the title says how many there are.
+    """Draw balances as bars, the largest first, with an axis for each currency; the title counts the records.
 
     If a currency has more than eight balances, the eight largest have a bar each, and the sum of the others is written
     below. Amounts are added up only if they are known to be in one currency.
