@@ -172,7 +172,7 @@ class Pages:
         self._first = url if isinstance(url, httpx.URL) else httpx.URL(str(url))  # of httpx2
         self._headers = [(name, value) for name, value in self.request.headers.raw if name.lower() not in _OWN_HEADERS]
         self._asked = {str(self._first)}
-        self._count = self._rows = 0  # of pages or rows before the next page; of the last page
+        self._count = self._rows = 0  # pages or rows before the next page; rows of the last page
         self._seen: set[int] = set()  # hashes of the rows of each page
         return self
 
@@ -329,7 +329,7 @@ class AccountPages(Pages):
         try:
             builder = TableBuilder(is_one_row=self._is_one_account)
             table = table_of(builder, self.responses, are_pages=len(self.responses) > 1)
-        except TabulationError as error:  # it quotes a body, and may cut a secret in two
+        except TabulationError as error:  # its message quotes a body, and may cut a secret in two
             holds_secret = any(self._known.scrub(answer.content) != answer.content for answer in self.responses)
             what = "The answer cannot be read as a table." if holds_secret else self._known.scrub_text(error.what)
             failure = TabulationError(what, error.next_step)
@@ -338,7 +338,7 @@ class AccountPages(Pages):
             if more is not None:
                 warn(f"This is one page of the accounts: {more.words}. {self._advice}")
             return readable(table)
-        raise failure  # raised here, it has no context and no frames, which contain the body
+        raise failure  # raised here, without a context or frames that would contain the body
 
     def _with_message(self, error: ServiceError) -> ServiceError:
         """Return the error with the service's own message and, after a refusal, the profile."""

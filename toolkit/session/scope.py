@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
 
 _CREDENTIAL_HEADERS: Final = ("Authorization", "Proxy-Authorization")
-_DIVERTING_EXTENSIONS: Final = frozenset({"target", "sni_hostname"})  # replace the path, and the certificate's name
+_DIVERTING_EXTENSIONS: Final = frozenset({"target", "sni_hostname"})  # replace path and certificate name
 _SLASHES: Final = re.compile(rb"[/\\]+")
 
 

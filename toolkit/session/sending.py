@@ -80,7 +80,7 @@ class Sender:
     identity: Identity  # who calls, for matching recordings
     cassette: Cassette | None  # the session's own cassette
     settings: Settings
-    known: KnownSecrets  # which has the placeholders of the session's own cassette, if there is one
+    known: KnownSecrets  # includes the placeholders of the session's own cassette, if there is one
     store: TokenStore | MemoryTokenStore
     timeout: httpx.Timeout | None = None  # of token requests
     clock: Clock

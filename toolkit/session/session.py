@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
 
 ClientType = TypeVar("ClientType", httpx.Client, httpx.AsyncClient)
-_LEAST: Final = 0.001  # seconds of a timeout, and calls a second
+_LEAST: Final = 0.001  # minimum for a timeout in seconds, and for the calls per second
 
 
 class BaseSession(Generic[ClientType]):

@@ -32,14 +32,14 @@ from toolkit.scrubbing.rules.model import project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.verification.compare import with_texts, without_png_metadata
 
-_SHORTEST: Final = 4  # characters of a value that is replaced in strings
-_SHORTEST_PART: Final = 5  # letters of a word in a name that is also replaced alone
-_MOST_WORDS: Final = 4  # of a value for which a stand-in is looked up
+_SHORTEST: Final = 4  # characters; shorter values are not replaced in strings
+_SHORTEST_PART: Final = 5  # letters; shorter words of a name are not replaced on their own
+_MOST_WORDS: Final = 4  # words of a value for which a stand-in is looked up
 _PIECE: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
 BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _KEPT_OF_CELLS: Final = ("tags", "slideshow", "jupyter", "raw_mimetype", "format")
 ADVICE: Final = "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml."
-# Of the addresses that only real accounts use (section 1 of the service document).
+# The hosts of the addresses that only real accounts use (section 1 of the service document).
 _REAL_HOSTS: Final = {urlsplit(symbolic_address(name)).netloc for name in ("trading_live", "broker", "auth")}
 
 

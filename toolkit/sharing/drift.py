@@ -106,7 +106,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
         if isinstance(unread := recording.interaction_or_error(number), CassetteCorrupt):
             not_repeated.append(NotRepeated(number + 1, "", "", unread.what))
             continue
-        # A recording of stock vcrpy has real addresses and secrets.
+        # A recording made with stock vcrpy has real addresses and secrets.
         recorded = safe_to_show(recording.interaction(number), tape.scrubber)
         recorded = recorded._replace(request=_own_request(recorded.request))
         head = excerpt(recorded.request.method, 20), excerpt(recorded.request.uri, 500)

@@ -45,9 +45,9 @@ _COMPANIONS: Final = (SETTINGS_FILE, "requirements.txt", "README.md")
 _COMMENT: Final = "# Written by `toolkit publish`: a copy to replay, without addresses and credentials."
 _ARCHIVE, _PAGES = ".zip", (".html", ".htm")
 _OTHER_FILES: Final = (SUFFIX, ".pdf", ".md", ".py", ".tex", ".tar", ".gz", ".docx", ".pptx")
-_FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)  # of a ZIP archive
+_FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)  # the earliest date a ZIP archive can store
 _TOOLKIT: Final = "service-access-toolkit"
-_PINNED: Final = ("matplotlib", "numpy", "pandas")  # they shape outputs
+_PINNED: Final = ("matplotlib", "numpy", "pandas")  # their versions affect outputs
 _GIT: Final = re.compile(r"https://[\w.:/~-]+", re.ASCII)  # without a user name, a password or a query
 _README: Final = """# {title}
 
@@ -305,7 +305,7 @@ def _put(stage: Path, target: Path) -> None:
             write_atomically(target, (stage / target.name).read_bytes())
         elif target.suffix.lower() == _ARCHIVE:
             stream = BytesIO()
-            with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:  # sorted and undated: always the same
+            with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:  # sorted, date fixed: reproducible
                 for name, path in _files_in(stage).items():
                     archive.writestr(zipfile.ZipInfo(f"{target.stem}/{name}", _FIRST_DATE), path.read_bytes())
             write_atomically(target, stream.getvalue())
@@ -346,7 +346,7 @@ def _toolkit_requirement() -> str:
 
     With the name alone, pip would install whatever package has that name on the index, which may be somebody else's.
     """
-    record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # of pip (PEP 610)
+    record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # written by pip (PEP 610)
     if record.get("vcs_info", {}).get("vcs") == "git" and _GIT.fullmatch(record["url"]):
         return f"{_TOOLKIT}[lab] @ git+{record['url']}@{record['vcs_info']['commit_id']}"
     return f"# Install {_TOOLKIT}[lab] {version(_TOOLKIT)} first, from the same source as the author of this copy."

@@ -44,13 +44,13 @@ def learn_credentials(settings: Settings | None = None) -> None:
 
     If the settings of a project are passed, the credentials in its `.env` and in environment variables are included.
     """
-    closed: dict[str, str] = {}  # the reasons by profile
+    closed: dict[str, str] = {}  # by profile: why it could not be read
     is_locked = False
     try:
         for profile in saved_profiles() if settings is None else profiles_in_order(settings, None):
             name = f"{profile.environment}/{profile.name}"
             try:
-                # A locked keyring may ask its user to unlock it, and would do so for each.
+                # A locked keyring may ask its user to unlock it, and would ask again for every profile.
                 if is_locked and profile.profile().source == KEYRING:
                     closed[name] = ""
                 else:

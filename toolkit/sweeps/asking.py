@@ -38,14 +38,14 @@ from toolkit.transport.next_page import Cursor
 # Statuses, in addition to 5xx, after which another request may help: a timeout (RFC 9110 section 15.5.9) and too many
 # requests (RFC 6585 section 4).
 _PASSING: Final = (408, 429)
-_LARGE: Final = 1 << 16  # bytes of a response that takes some milliseconds to read
+_LARGE: Final = 1 << 16  # bytes; reading a response of this size takes some milliseconds
 
 
 class Answered(NamedTuple):
     """A key with the bodies of its responses; whole responses would keep the garbage collector busy."""
 
     key: Key
-    bodies: tuple[bytes, ...]  # none if the service answered without a body
+    bodies: tuple[bytes, ...]  # empty if the service answered without a body
 
 
 Outcome: TypeAlias = Answered | KeyFailure
@@ -146,7 +146,7 @@ class Batch:
         self._plan = plan
         self._known = transport_of(plan.client).sender.known  # secrets that must not be in a row
         self._answered = list(answered)
-        self._counts: list[int] = []  # rows of those that were read
+        self._counts: list[int] = []  # number of rows of each response that was read
         options = {name: plan.definition[name] for name in ("numbers", "records", "key")}
         self._builder = TableBuilder(**options, schema=plan.schema)
 

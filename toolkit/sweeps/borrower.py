@@ -28,7 +28,7 @@ from toolkit.local.settings import Settings
 from toolkit.session.session import AsyncSession, Session
 from toolkit.transport.flow import Apart, Flow, Pause
 
-TOPIC: Final = "toolkit-loan-"  # prefixes for the name of a loan: of the variable, and of the topic of reports
+TOPIC: Final = "toolkit-loan-"  # comes before the name of a loan in the names of its variable and its report topic
 GONE: Final = "Run the call again inside the `with tk.lend(...)` block of a process that is still running."
 _READ_WITHIN: Final = 5.0  # seconds
 HEARD_FOR: Final = 3.0  # seconds after news from the lender during which it counts as alive
@@ -37,7 +37,7 @@ _PATIENCE: Final = 60.0  # seconds to wait for a lender that responds, but whose
 _REPORT_AGAIN: Final = 2.0  # seconds
 _FIRST_PAUSE: Final = 0.05  # seconds between two checks; each pause is 1.5 times as long as the previous one
 _LONGEST_PAUSE: Final = 0.5
-_MOST_SESSIONS: Final = 16  # how many loans a worker process remembers
+_MOST_SESSIONS: Final = 16  # loans whose sessions a worker process keeps
 _OPENING: Final = threading.Lock()
 SESSIONS: Final[dict[str, Session | AsyncSession]] = {}  # by their loans
 _NAMES: Final = {*dir(Session), "environment", "credentials", "settings", "is_practice", "retry", "per_second"}
@@ -112,7 +112,7 @@ class WorkerBoard:
 
     def __init__(self, loan: str) -> None:
         self._loan = loan
-        self._context = contextvars.copy_context()  # in which Dask notes the worker
+        self._context = contextvars.copy_context()  # Dask stores the worker in it
         self._client: Any = None
 
     def read(self) -> object:
@@ -148,7 +148,7 @@ class Borrower:
         self._loan = loan
         self._board = board
         self._edition = 0
-        self._heard_at = 0.0  # when the edition was first read; monotonic seconds, as all instants here
+        self._heard_at = 0.0  # when the edition was first read; monotonic seconds, like all times here
         self._reported_at: float | None = None
 
     def borrow(self, clock: Clock, *, refused: Secret | None, was_accepted: bool) -> Flow[Token]:
@@ -235,7 +235,7 @@ class BorrowedAuthorizer(BearerAuthorizer):
             self._refused = None if self._refused == token else self._refused
         return super().note_answer(request, status, grant)
 
-    def _fetch(self, *, patiently: bool) -> Flow[Token]:  # noqa: ARG002 - a borrower waits when there is none
+    def _fetch(self, *, patiently: bool) -> Flow[Token]:  # noqa: ARG002 - a borrower always waits
         was_accepted = self._refused is not None and self._refused == self._accepted
         return self._credentials.borrower.borrow(self._clock, refused=self._refused, was_accepted=was_accepted)
 

@@ -41,9 +41,9 @@ _PUBLISH_WITHIN: Final = 10.0  # seconds
 _PRIVATE_SCHEMES: Final = frozenset({"tls", "wss", "inproc"})
 _LOST: Final = (OSError, TimeoutError, RuntimeError)  # errors of a lost connection to the scheduler
 _LAST_TURN: Final = 5.0  # seconds to wait for a turn that is in progress when the loan ends
-_LONGEST_WAIT: Final = 30.0  # seconds; after that, a machine notices that it was asleep
+_LONGEST_WAIT: Final = 30.0  # seconds; a machine that was asleep notices it after this time at most
 _RETRY_AFTER: Final = 1.0  # seconds; after a publication that failed, and while there is no token
-_JUST_AFTER: Final = 0.1  # seconds after a token is due
+_JUST_AFTER: Final = 0.1  # seconds after a token is due for renewal
 
 
 def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
@@ -263,7 +263,7 @@ class Lender:
             self._number += token is not None and token != self._token
             self._token, self._problem = token, problem
         if token is None:
-            return _RETRY_AFTER  # the session knows when another request is reasonable
+            return _RETRY_AFTER  # the session decides when to request a token again
         left = self._until(token.renew_at, token.renew_monotonic)
         return min(max(left, 0.0) + _JUST_AFTER, _LONGEST_WAIT)
 

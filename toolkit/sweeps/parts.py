@@ -36,7 +36,7 @@ LONGEST_REASON: Final = 200  # characters
 _NOTE: Final = b"toolkit.sweep"
 _KEYS: Final = b"toolkit.sweep.keys"
 _LARGEST: Final = 2**63
-# Only on this thread, because each Arrow thread keeps memory that it has used.
+# Writes only on this thread, because each Arrow thread keeps the memory it has used.
 _WRITING: Final = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 _READING: Final = pa.ipc.IpcReadOptions(use_threads=False)
 
@@ -121,7 +121,7 @@ class KeySource:
         self.kind = kind  # None before the first key
         self.order: dict[Key, None] = {}  # the keys so far
         self.total = length if length >= 0 else None  # None if the iterable does not know
-        self.done = 0  # keys that had been done already
+        self.done = 0  # keys that were already done
         self._keys: Iterator[Any] = iter(keys)
         self._is_done = is_done
         self._lock = threading.Lock()

@@ -86,7 +86,7 @@ class Run:
         self._plan = plan
         self._name = name
         self._is_replay = is_replay
-        send = plan.client.send  # which authorizes and counts requests, where flows have a transport
+        send = plan.client.send  # takes the place of a flow's transport, so that requests are authorized and counted
         self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
         self._stopped = threading.Event()
         self._error: BaseException | None = None
@@ -99,7 +99,7 @@ class Run:
         # interpreter would wait for other threads.
         self._ready: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
-        self._part: KeyedRows | None = None  # this and its name belong to the writer
+        self._part: KeyedRows | None = None  # only the writer uses this and its name
         self._part_name = ""
 
     def on_threads(self) -> None:

@@ -132,7 +132,7 @@ def sweep(
         ServiceError, Unreachable: if too many keys in a row fail.
         ToolkitError: if the session refuses or cannot send a request; it is the error that the client would raise.
     """
-    TableBuilder(numbers=numbers, records=records, key=key)  # refuses them before a key is asked for
+    TableBuilder(numbers=numbers, records=records, key=key)  # refuses bad options before using any key
     if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
         next_step = 'Pass the column of the table that has the keys: table["id"].'
         raise wrong_type("keys", "a list or another iterable of keys", keys, next_step)
@@ -252,7 +252,7 @@ class Job:
 
         transport, name = transport_of(self.plan.client), token_hex(4)
         with Loan(cast("Session", transport.session), self.cluster) as lent:
-            self.place.write("beside", RUN, name.encode())  # workers of earlier runs no longer write
+            self.place.write("beside", RUN, name.encode())  # so that workers of earlier runs stop writing
             handle = LentSession(lent.terms._replace(is_async=False))
             spread = Spread(replace(self.plan, client=None), handle, transport.scope.interface, self.place, name)
             try:

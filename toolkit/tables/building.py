@@ -38,7 +38,7 @@ from toolkit.transport.failures import status_error
 if TYPE_CHECKING:
     from toolkit.tables.schema import Wanted
 
-_BLOCK: Final = 500  # records that are read and become columns together
+_BLOCK: Final = 500  # records that are read and converted to columns together
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -143,7 +143,7 @@ def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Seque
 def _members(objects: Sequence[dict[Any, Any]]) -> dict[Any, Sequence[Any]]:
     shapes = set(map(tuple, objects))
     if len(shapes) == 1:
-        return dict(zip(shapes.pop(), zip(*map(dict.values, objects), strict=True), strict=False))  # no values if empty
+        return dict(zip(shapes.pop(), zip(*map(dict.values, objects), strict=True), strict=False))  # empty if no rows
     keys = dict.fromkeys(chain.from_iterable(objects))
     return {key: [record.get(key) for record in objects] for key in keys}
 
@@ -197,19 +197,19 @@ class TableBuilder:
             from toolkit.tables.schema import Wanted
 
             self._wanted = Wanted(schema, {} if dtypes is None else dtypes)
-        # The responses are not kept, to be read again if a number turns out to be text.
+        # The responses are not kept, so they cannot be read again if a number turns out to be text.
         self.numbers_as_text = numbers != "float" or self._wanted is not None
         self._path, self._key, self._is_one_row = records, key, is_one_row
         self._in_blocks = records is None and key is None
         self._columns: dict[KeyPath, _Values] = {}
-        self._identities: dict[tuple[KeyPath, str], _Values] = {}  # of containing records, by the path of their list
+        self._identities: dict[tuple[KeyPath, str], _Values] = {}  # of containing records, by list path and key
 
     def add(self, data: Any) -> int:
         """Add the rows of a response, of JSON as bytes or text, or of a parsed value; return how many it has."""
         before = self.count
         parts = _parts_of(data, numbers_as_text=self.numbers_as_text, in_blocks=self._in_blocks)
         is_collecting = gc.isenabled()
-        gc.disable()  # JSON has no cycles, for which millions of its values would be searched
+        gc.disable()  # JSON has no cycles, and searching millions of values for them would take time
         try:
             value = next(parts)
             is_row = self._is_one_row and isinstance(value, dict)

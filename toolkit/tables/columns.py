@@ -33,7 +33,7 @@ Numbers: TypeAlias = Literal["float", "decimal", "text"]
 # What Arrow and pandas raise if a value does not fit.
 MISFIT: Final = (ValueError, TypeError, ArithmeticError, NotImplementedError)
 SHOWN: Final = 80  # characters of a name, or of a body that is not JSON, in an error
-FLOAT_DIGITS: Final = 15  # significant digits of any decimal number that float64 keeps
+FLOAT_DIGITS: Final = 15  # significant digits that float64 keeps of any decimal number
 _DECIMAL_DIGITS: Final = 38  # the maximum of decimal128
 # Leaves room for the product of two columns: their digits add up, and must not exceed _DECIMAL_DIGITS.
 _DECIMAL_PRECISION: Final = 18
@@ -41,7 +41,7 @@ _DECIMAL_PRECISION: Final = 18
 # Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
 _INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
 _NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-_MORE_DIGITS: Final = rf"^-?[0.]*[1-9](?:\.?[0-9]){{{FLOAT_DIGITS - 1},}}\.?[1-9]"  # that a float cannot keep
+_MORE_DIGITS: Final = rf"^-?[0.]*[1-9](?:\.?[0-9]){{{FLOAT_DIGITS - 1},}}\.?[1-9]"  # more digits than a float can keep
 _BOOLEAN: Final = "^(?:true|false)$"
 _UTC: Final = pa.timestamp("us", "UTC")
 _LOCAL: Final = pa.timestamp("us")
@@ -51,13 +51,13 @@ _TIMES: Final = {
     # A date, or a date and a time without an offset, as in `2016-05-11 02:59:17`.
     _LOCAL: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?$",
 }
-# Names of columns that do not keep every digit of the JSON, and which digits: those beyond a float or a microsecond.
+# Columns that do not keep every digit in the JSON, each with its limit: the precision of a float or a microsecond.
 Losses: TypeAlias = dict[str, Literal["float", "microsecond"]]
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 # Last words of names that tell records apart.
 _KEY_WORDS: Final = frozenset("id uuid guid number no account acct symbol ticker cusip isin figi iban".split())
-# Last words of names of codes, texts, classes and days, with digits that are not a quantity.
+# Last words of names of codes, texts, classes and days, whose digits are not quantities.
 _CODE_WORDS: Final = _KEY_WORDS | frozenset(
     "ids nbr nr code key reference ref serial version prefix suffix hash checksum signature pin ssn tin cik lei bic "
     "swift routing zip zipcode postcode postal phone telephone mobile fax barcode upc ean isbn token cursor name title "
@@ -66,7 +66,7 @@ _CODE_WORDS: Final = _KEY_WORDS | frozenset(
 )
 # A name with one of these words is not a key, even if it ends in a key word (`phone_number`).
 _CONTACT_WORDS: Final = frozenset("phone telephone mobile fax tax street house".split())
-_LAST_FOUR: Final = ("last4", "last_4", "last_four")  # digits that are cut from a longer number
+_LAST_FOUR: Final = ("last4", "last_4", "last_four")  # the last digits of a longer number
 _WORD_BOUNDARY: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -135,7 +135,7 @@ def packed(values: list[Any]) -> Any:
     if pa.types.is_floating(array.type) and (
         bool in set(map(type, values)) or pc.all(pc.is_finite(array)).as_py() is False
     ):
-        return values  # Arrow would turn a boolean between floats into 1.0
+        return values  # Arrow would turn a boolean among floats into 1.0
     return array if array.type in _PLAIN else values
 
 
@@ -356,7 +356,7 @@ def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
             losses[name] = "microsecond"
         texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
     times = texts.cast(own)
-    years = pc.min_max(pc.year(times)).as_py()  # those of Python's datetime
+    years = pc.min_max(pc.year(times)).as_py()  # the years of Python's datetime
     _refuse_if(years["min"] < 1 or years["max"] > 9999)
     result = times.cast(kind)
     _refuse_if(not result.cast(own).equals(times))

@@ -22,7 +22,7 @@ from toolkit.core.ledger import Authorization, Call
 from toolkit.core.text import as_html, count_text, excerpt, printable
 from toolkit.tables.columns import is_code, is_key
 
-# The text in `attrs` that is shown below a table, such as how many rows differ, if the table still has all its rows.
+# Key in `attrs` of a text such as how many rows differ. It is shown below a table that still has all its rows.
 SUMMARY: Final = "summary"
 _SUMMARIZED: Final = "summarized rows"
 
@@ -32,8 +32,8 @@ _LONGEST_NAME: Final = 64
 _PANDAS_ROWS: Final = 60  # pandas's own default
 _PANDAS_TEXT: Final = 50
 _CENTS: Final = 2  # minimum number of decimals for numbers that have any
-_MANY: Final = 10_000  # integers from here on have separators; years have none
-_HUGE: Final = 10**15  # numbers from here on are shown with an exponent
+_MANY: Final = 10_000  # integers from this size on have thousands separators; years do not
+_HUGE: Final = 10**15  # numbers from this size on are shown with an exponent
 _MISSING: Final = "–"  # noqa: RUF001 - a dash, as in printed tables
 _INSTANT: Final = "datetime64[us, UTC]"
 _STYLE: Final = ".readable-table td { white-space: nowrap; }"

@@ -44,7 +44,7 @@ _ASIDE_WORDS: Final = frozenset("link links meta metadata included includes erro
 _OUTCOMES: Final = ("ok", "success", "succeeded", "200", "0", "1", "true")  # a status of the request, not of a record
 # Whole names that are about the response.
 _NEUTRAL_NAMES: Final = frozenset("version apiVersion api_version etag url uri href".split())
-# Ends of `type`, `object` or `kind` that say that the response is a list: `list`, `PodList`, but not `playlist`.
+# Endings of `type`, `object` or `kind` that mark the response as a list: `list`, `PodList`, but not `playlist`.
 _LIST_TYPE: Final = re.compile(r"(?:^|[^A-Za-z]|(?<=[a-z])(?=[A-Z]))(?i:list|collection|page|bundle|searchset)$")
 _TIME_WORDS: Final = frozenset("time times timestamp timestamps date dates datetime t day days".split())
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?", re.ASCII)
@@ -55,7 +55,7 @@ _DATA_KEY: Final = re.compile(r"[A-Z0-9^][A-Z0-9 ./:^=@+_-]*|\d.*|[0-9a-f]{8}-[0
 KeyPath: TypeAlias = tuple[str, ...]
 # The values that identify the records that contain a row, by (path of their list, key).
 Identity: TypeAlias = dict[tuple[KeyPath, str], Any]
-# Records in the same containing records.
+# Records that are contained in the same records.
 _Part: TypeAlias = tuple[Sequence[Any], Identity]
 
 

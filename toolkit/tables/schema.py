@@ -202,7 +202,7 @@ def _plain(kind: Any) -> Any:
 def _wider(left: Any, right: Any) -> Any:
     """Return the narrowest type that the values of both types fit."""
     kinds = (left, right)
-    if not (any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_decimal, kinds))):  # loses digits
+    if not (any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_decimal, kinds))):  # would lose digits
         with suppress(pa.ArrowTypeError):
             both = [pa.schema([("", kind)]) for kind in kinds]
             return pa.unify_schemas(both, promote_options="permissive").field(0).type

@@ -23,8 +23,8 @@ from toolkit.core.tracebacks import causes
 SYSTEM: Final = "system"
 Verify = bool | str | Path | ssl.SSLContext
 _OWN_STORES: Final = ("win32", "darwin")  # platforms whose certificates OpenSSL cannot read
-# Of refused certificates: OpenSSL's X509_V_ERR_* (x509_vfy.h), Windows' HRESULT (winerror.h) and macOS's OSStatus
-# (SecBase.h); what the server shows; and what to do about it.
+# For refused certificates: error codes of OpenSSL (X509_V_ERR_*, x509_vfy.h), Windows (HRESULT, winerror.h) and macOS
+# (OSStatus, SecBase.h); a description of the certificate; and what to do about it.
 _REFUSALS: Final = (
     (
         (10, 0x800B0101, -67818),
@@ -108,7 +108,7 @@ def _system_context(platform: str) -> ssl.SSLContext:
         import truststore
 
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    paths = ssl.get_default_verify_paths()  # those of SSL_CERT_FILE and SSL_CERT_DIR first
+    paths = ssl.get_default_verify_paths()  # SSL_CERT_FILE and SSL_CERT_DIR take precedence
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(paths.cafile, paths.capath)
     return context

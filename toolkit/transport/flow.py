@@ -40,7 +40,7 @@ class ReadAndClose(NamedTuple):
     """
 
     response: httpx.Response
-    most: int = 1 << 16  # a new connection is cheaper than reading more than that for nothing
+    most: int = 1 << 16  # bytes; opening a new connection is cheaper than reading more than this to discard it
 
 
 class Apart(NamedTuple):
@@ -174,7 +174,7 @@ async def _outcome_async(effect: Effect, transport: httpx.AsyncBaseTransport) ->
             return clock.sleep(seconds)
         case Pause(seconds):
             return await asyncio.sleep(seconds)
-        case Wait(future, limit):  # any thread may finish it; a task that is cancelled leaves it alone
+        case Wait(future, limit):  # any thread may complete the future; cancelling this task does not cancel it
             await asyncio.wait([asyncio.wrap_future(future)], timeout=limit)
             return future.done()
         case WhichLoop():

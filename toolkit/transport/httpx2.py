@@ -79,7 +79,7 @@ class UpperTransport:
     """
 
     def __init__(self, below: Any, below_async: Any) -> None:
-        # A transport for the other kind of calls is neither entered nor closed.
+        # A transport for the other kind of calls (sync or async) is neither entered nor closed.
         self._held: Any = below if _has_methods(below, "__enter__") else httpx.BaseTransport()
         self._held_async: Any = below_async if _has_methods(below_async, "__aenter__") else httpx.AsyncBaseTransport()
 
@@ -151,7 +151,7 @@ def converted(library: Any, message: Any, request: Any = None) -> Any:
 def _httpx2() -> Any | None:
     """Return httpx2, or None if nothing has imported it yet."""
     module = sys.modules.get("httpx2")
-    return None if module is httpx else module  # they are one module after httpx2.alias_httpx()
+    return None if module is httpx else module  # both are the same module after httpx2.alias_httpx()
 
 
 def _body_of(library: Any, message: Any, request: Any) -> tuple[list[tuple[bytes, bytes]], Any]:

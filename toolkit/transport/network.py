@@ -28,11 +28,11 @@ from toolkit.transport.flow import Flow, Wait
 
 MOST_AT_ONCE: Final = 100  # calls of one session; httpx has the same limit for connections
 ProxyTypes = str | httpx.URL | httpx.Proxy
-# No limit on connections: it would only matter if httpx lost track of one, and then block for ever. The default number
-# of idle ones: a pool counts all of them for each call, which takes half of the time with a hundred.
+# Connections are not limited: a limit would only matter if httpx lost track of one, and would then block forever. Idle
+# connections are: a pool counts them all for each call. With a hundred, that takes half of the call's time.
 _LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-# Extension of a request: a number. Requests with the same number share a pool. A pool looks at each of its idle
-# connections for every request; with sixteen, that takes as long as the rest of a call.
+# Request extension: a number. Requests with the same number share a pool. A pool looks at each of its idle connections
+# for every request; with sixteen, that takes as long as the rest of a call.
 LANE: Final = "toolkit.lane"
 
 
@@ -170,7 +170,7 @@ class Places:
         Raises:
             httpx.PoolTimeout: if no place became free in time.
         """
-        if not self._waiting and self._take():  # as usual; a Future costs a tenth of a whole call
+        if not self._waiting and self._take():  # the usual case; creating a Future takes a tenth of the time of a call
             return False
         turn: Future[None] = Future()
         self._waiting.append(turn)
@@ -182,7 +182,7 @@ class Places:
             has_place = yield Wait(turn, seconds)
         finally:
             if not has_place and not turn.cancel():
-                self.leave()  # it was handed over at this moment, and goes to the next
+                self.leave()  # the place was handed over in the meantime, and is passed on to the next
         if not has_place:
             raise httpx.PoolTimeout(f"{MOST_AT_ONCE} calls were under way, and none of them finished in time.")
         return True

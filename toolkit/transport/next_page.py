@@ -30,7 +30,7 @@ from toolkit.transport.failures import origin
 
 Cursor: TypeAlias = tuple[str, str] | Literal["offset", "page"]
 
-# Names are compared in lower case, without a prefix (`hydra:`, `@odata.`) and without signs between their words.
+# Names are compared in lower case, without a prefix (`hydra:`, `@odata.`) and without separators between words.
 _OBJECTS: Final = frozenset(
     "body cursor data link links meta metadata next page pageinfo pages paging pagination response responsemetadata "
     "result resultinfo view".split()
@@ -46,7 +46,7 @@ _MORE: Final = frozenset("hasmore hasnext hasnextpage istruncated more".split())
 
 _SHOWN: Final = 60  # characters of a name
 _SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for name in ADDRESS_NAMES)
-IS_FOLLOWED: Final = "toolkit.is_followed"  # extension of a response whose next page was requested, or caused a warning
+IS_FOLLOWED: Final = "toolkit.is_followed"  # response extension: its next page was requested, or a warning was shown
 _BY_HAND: Final = (
     'It does not say how to ask for the rest: pass cursor="offset" or cursor="page" to tk.pages, or the parameters '
     "that the service documents."
@@ -208,7 +208,7 @@ def _page(
     try:
         asked = url_of(response)
         url = asked.copy_set_param(*parameter) if parameter else asked.join(target).copy_with(fragment=None)
-        _ = url.host  # decodes an international name
+        _ = url.host  # decodes an internationalized host name
     except (httpx.InvalidURL, UnicodeError):
         return NextPage(None, f"{place} names a next page, but not in a URL that can be read", _BY_HAND)
     return NextPage(url, f"{place} names a next page")

@@ -18,7 +18,7 @@ from toolkit.core.errors import as_count, as_instance, as_number
 from toolkit.core.ledger import parse_http_date
 from toolkit.transport.failures import is_lasting
 
-FIRST_PAUSE: Final = 0.5  # seconds; the most before the second try without a Retry-After
+FIRST_PAUSE: Final = 0.5  # seconds; the longest pause before the second try if there is no Retry-After
 _MOST_TRIES: Final = 100
 _MOST_DIGITS: Final = 9  # of a Retry-After; more would be over thirty years
 _REPEATED_METHODS: Final = frozenset({"GET", "HEAD"})

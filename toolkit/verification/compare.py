@@ -30,7 +30,7 @@ _CELL_CODE: Final = re.compile(
 )
 _OVERWRITTEN: Final = re.compile(r".*\r(?=[^\n])")
 _TAG: Final = re.compile(r"<[^<>]*>")
-# pandas names a styled table and its cells at random; the names may end in digits of rows and columns.
+# pandas names a styled table and its cells at random; row and column numbers may follow the name.
 _STYLED: Final = re.compile(r"(?<=[#\"])T_[0-9a-f]{5}(?=[_\"\s{])")
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 # Text, time and Exif chunks (PNG, third edition, sections 11.3.3 and 11.3.4); none of them has pixels.
@@ -123,7 +123,7 @@ def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
         **dict.fromkeys((str(home), str(Path.home())), "~"),
     }
     places |= {os.path.realpath(folder): text for folder, text in places.items()}
-    own = f"{Path.home()}{os.sep}"  # IPython writes the folders below it with "~"
+    own = f"{Path.home()}{os.sep}"  # IPython abbreviates it to "~" in the folders below it
     places |= {f"~{os.sep}{path.removeprefix(own)}": text for path, text in places.items() if path.startswith(own)}
     specific = {path: text for path, text in places.items() if len(Path(path).parts) > 1}
     return dict(sorted(specific.items(), key=lambda item: -len(item[0])))
@@ -133,7 +133,7 @@ def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the outputs of a cell, one per stream, stdout first, because the kernel sends them in any order."""
     joined: dict[Any, dict[str, Any]] = {}
     for number, output in enumerate(outputs):
-        name = output.get("name", number)  # of streams alone
+        name = output.get("name", number)  # only streams have a name
         text = {"text": joined.get(name, {}).get("text", "") + output["text"]} if "text" in output else {}
         joined[name] = {**output, **text}
     result = list(joined.values())

@@ -67,7 +67,7 @@ _LINE: Final = re.compile(r"Cell In\s?\[\d+\], line (\d+)")
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _LONGEST: Final = 500  # characters of a message
 _LONGEST_SOCKET: Final = 100  # bytes of a socket's path; every system allows at least 103
-# Outside the hierarchy of loggers, and silent: libraries log messages of the kernel, outputs included.
+# Outside the logger hierarchy, and silent: libraries log the kernel's messages, including outputs.
 _SILENT: Final = logging.Logger("notebook kernels", level=logging.CRITICAL + 1)  # noqa: LOG001
 
 
@@ -224,7 +224,7 @@ class _Verification:
             NotebookNode(notebook),  # type: ignore[no-untyped-call]
             km=manager,
             timeout=math.ceil(self.timeout),
-            iopub_timeout=math.ceil(self.timeout),  # outputs may come late; after its 4 seconds they would be lost
+            iopub_timeout=math.ceil(self.timeout),  # outputs may be late; nbclient would drop them after 4 seconds
             skip_cells_with_tag=SKIP_TAG,
             store_widget_state=True,  # without it, nbclient fails on the outputs that an Output widget captures
             log=_SILENT,

@@ -245,10 +245,10 @@ def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBloc
 
     def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
         def use(connection: socket.socket, *args: Any) -> Any:
-            # A host and a port; without one, the socket is connected already.
+            # The address is a host and a port. Without an address, the socket is already connected.
             address = args[-1] if args and isinstance(args[-1], tuple) else None
-            # On Windows, the pair of sockets that each event loop has is connected over loopback.
-            is_pair = "socketpair" in sys._getframe(1).f_code.co_name  # noqa: SLF001 - the cheapest way to the caller
+            # On Windows, the socket pair of each event loop is connected over loopback.
+            is_pair = "socketpair" in sys._getframe(1).f_code.co_name  # noqa: SLF001 - cheapest way to find caller
             is_local = is_pair or connection.family not in (socket.AF_INET, socket.AF_INET6)
             if address and not is_local and not is_allowed(str(address[0]).lower()):
                 raise refusal(":".join(map(str, address[:2])))

@@ -33,7 +33,7 @@ _RECORDING = {
     "all": "record everything again; the old cassette is replaced if the test passes",
 }
 _PLAY_LOG = "TOOLKIT_PLAY_LOG"  # names the folder in which all processes log what they open
-_MOST_LINES = 8  # of a miss; before and after them are where it happened and how to record it again
+_MOST_LINES = 8  # lines of a miss; where it happened comes before them, and how to record it again comes after
 _PLAYING: pytest.StashKey[Playing] = pytest.StashKey()
 _HAS_PASSED = pytest.StashKey[bool]()
 
@@ -94,7 +94,7 @@ def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None
     named = [name for name in _FIXTURES if name in item.fixturenames]
     playing = item.stash[_PLAYING] = _or_fail(lambda: Playing(item, is_needed=bool(named)))
     records = playing.cassette is not None and playing.cassette.records
-    takes_live = records and named in ([], ["toolkit_cassette"])  # a session of a fixture uses it automatically
+    takes_live = records and named in ([], ["toolkit_cassette"])  # sessions from fixtures use it automatically
     with live_sessions(request.getfixturevalue("toolkit_live")) if takes_live else nullcontext():
         yield playing.cassette
     problem = playing.end(well=item.stash.get(_HAS_PASSED, False))
@@ -143,7 +143,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
     report = yield
     if _PLAYING not in item.stash:
         return report
-    if call.when == "call" and item.stash.get(_HAS_PASSED, True):  # a subtest that failed counts for its test
+    if call.when == "call" and item.stash.get(_HAS_PASSED, True):  # a failed subtest makes its test fail
         item.stash[_HAS_PASSED] = report.outcome == "passed"
     cassette, aside = item.stash[_PLAYING].cassette, item.stash[_PLAYING].aside
     if report.failed and call.when == "call" and cassette is not None and cassette.recorded_count:

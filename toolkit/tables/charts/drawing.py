@@ -128,7 +128,7 @@ def _draw_bars(axes: Axes, bars: list[tuple[str, float]]) -> None:
     places = 0 if any(abs(length) >= 1000 for _, length in shown) else 2
     words = [f"{length:,.{places}f}" for _, length in shown]
     draw_rows(axes, [label for label, _ in shown], words, "No account has a balance.")
-    is_long = any(abs(length) >= 1e8 for _, length in shown)  # so long that there is room for three numbers
+    is_long = any(abs(length) >= 1e8 for _, length in shown)  # so long that there is room for only three numbers
     axes.locator_params(axis="x", nbins=2 if is_long else 4)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.15g}")
 

@@ -33,12 +33,12 @@ RED: Final = "#d9534f"
 AMBER: Final = "#b97a0f"
 
 MARKS: Final = "A dot is a call, a cross a failed call."
-BAND: Final = 0.16  # where the marks of a row are, below its text, and half their height
+BAND: Final = 0.16  # how far the marks of a row are below its text, and half their height
 
 _WIDTH: Final = 4.7  # inches
 _ROW: Final = 0.52
 _DPI: Final = 192  # two dots for each CSS pixel
-_LINE: Final = 48  # characters of the title; small text may have half as many more
+_LINE: Final = 48  # characters of the title; small text may be 1.5 times as long
 # Where this differs from the defaults of matplotlib.
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": INK,
