@@ -136,7 +136,7 @@ _MODULES = {
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = sorted([*_MODULE_OF, "offline"])  # noqa: PLE0605 - one list less to keep in step
+__all__ = sorted([*_MODULE_OF, "offline"])  # noqa: PLE0605 - one fewer list to keep in sync
 
 
 def offline() -> None:

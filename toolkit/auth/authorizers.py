@@ -42,11 +42,11 @@ def authorized(request: httpx.Request, grant: Grant) -> httpx.Request:
     """Return a copy of a request with the headers of a grant; stream and timeouts are those of the request."""
     extensions = dict(request.extensions)
     if trace := extensions.get("trace"):
-        # httpcore's events have requests with credentials. For async clients httpcore awaits the result.
+        # httpcore's trace events include requests with credentials. Async clients await what the lambda returns.
         extensions["trace"] = lambda event, info: trace(
             event, {name: value for name, value in info.items() if name not in _SHOW_CREDENTIALS}
         )
-    # Speed: httpx copies an httpx.Headers as it is, but normalizes each header of a list again.
+    # For speed: httpx copies an httpx.Headers object unchanged, but normalizes every header in a list again.
     copy = httpx.Request(
         request.method, request.url, headers=request.headers, stream=request.stream, extensions=extensions
     )
@@ -73,10 +73,10 @@ class TokenRequest(NamedTuple):
     request: httpx.Request
     recorded_form: bytes
     secrets: tuple[tuple[str, Secret], ...] = ()  # of this request, with the names of their placeholders
-    tries: int = 1  # requests that were sent for this token, this one included
+    tries: int = 1  # requests sent for this token, including this one
 
 
-# Sends a token request below the cassette, which records it along with the calls.
+# Sends a token request in the layer below the cassette, which records it together with the calls.
 Exchange = Callable[[TokenRequest], Flow[Token]]
 
 

@@ -44,13 +44,13 @@ class Field(NamedTuple):
     """A field of credentials in profiles: variables, `.env` and saved files."""
 
     name: str
-    argument: str = ""  # the argument and attribute that it is for, if their name is another
+    argument: str = ""  # name of its argument and attribute, if different
     is_required: bool = False
     is_secret: bool = False  # a second field, `<name>_file`, may name a file with the value
-    identifies: bool = False  # credentials that differ in it, or in the secret, are different
-    placeholder: str = ""  # what recordings call the secret
-    read: Callable[[Secret], Any] = Secret.reveal  # makes the argument from its text
-    write: Callable[[Any], Any] = lambda value: value  # makes the text from the attribute; None leaves the field out
+    identifies: bool = False  # like the secret, credentials that differ in it count as different
+    placeholder: str = ""  # name of the secret's placeholder in recordings
+    read: Callable[[Secret], Any] = Secret.reveal  # converts the text to the argument
+    write: Callable[[Any], Any] = lambda value: value  # converts the attribute to text; None omits the field
 
     def text_of(self, credentials: Credentials) -> Secret | None:
         """Return the text of this field for credentials, or None if it is left out."""
@@ -205,7 +205,7 @@ def ask_secret(question: str, prompt: Callable[[str], str] | None = None, *, nex
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", getpass.GetPassWarning)  # before anything is typed
+            warnings.simplefilter("error", getpass.GetPassWarning)  # raises before anything is typed
             return Secret((prompt or getpass.getpass)(question))
     except EOFError:
         reason = "the input has ended"
@@ -235,8 +235,8 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
     for text, message in ((source, _IN_SOURCE), (answers, _AT_INPUT)):
         for kind in dict.fromkeys(kind for kind, secret in secrets if _holds(text, secret.reveal())):
             label = kind.removeprefix("API_").lower().replace("_", " ").replace(" id", " ID")
-            # Shown under the name of the cell, with an empty registry: for a line in the cell, Python would print that
-            # line with the secret.
+            # The warning names only the cell, and the registry is empty: if it named a line, Python would print it with
+            # the secret.
             warnings.warn_explicit(
                 f"{message.format(label)} replace this value. Enter the new one with getpass.getpass(), or "
                 "save it with `toolkit credentials add`.",

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from toolkit.local.settings import Settings
 
 HEADER_PREFIX: Final = "header_prefix"
-Uses = Mapping[str, Mapping[str, str]]  # strings by name, each with a description of the place that set it
-Table = dict[str, dict[str, dict[str, str]]]  # the same by fingerprint or environment
+Uses = Mapping[str, Mapping[str, str]]  # setting name -> text -> description of where it was set
+Table = dict[str, dict[str, dict[str, str]]]  # fingerprint or environment -> Uses
 _NAME: Final = "destinations"
 _VERSION: Final = 1
 _LARGEST_FILE: Final = 4 << 20  # bytes
@@ -140,7 +140,7 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
         f"the credentials. If you trust the author, run `toolkit credentials allow {shlex.quote(name)} --environment "
         f"{environment}` in the project folder"
     )
-    # The command reads the settings file, but not code or an editor's variables, so these are set in its environment.
+    # The command reads the settings file itself. Values from code or an editor are passed to it as variables.
     unread = [each for each in to if not (isinstance(each.place, Path) and each.place.name == SETTINGS_FILE)]
     variables = " ".join(f"{VARIABLES[each.name]}={each.text}" for each in unread)
     next_step += f", with {variables} in the environment." if unread else "."
@@ -204,7 +204,7 @@ def allow_destinations(caller: Credentials | Environment, destinations: list[Des
             if not isinstance(caller, Environment):
                 entries = [str(caller.environment), _fingerprint(caller, user_key(_NAME, makes=True) or b"")]
             for entry in entries:
-                uses = table.pop(entry, {})  # and move it to the end: the first are the least recently changed
+                uses = table.pop(entry, {})  # re-added at the end: the first entries are the least recently changed
                 for to in destinations:
                     uses.setdefault(to.name, {}).setdefault(to.text, to.place_in_words)
                 table[entry] = uses
@@ -232,7 +232,7 @@ def _table() -> Table:
         data = read_private(file, _LARGEST_FILE)
     if data is None:
         return {}
-    with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):  # of another form
+    with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):  # not in the expected format
         content = json.loads(data)
         table: Table = content["uses"]
         texts = [text for uses in table.values() for places in uses.values() for text in places.values()]

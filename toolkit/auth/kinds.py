@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 Scheme = Literal["headers", "basic"]
 Headers = tuple[tuple[str, str], ...]
 LONGEST_ASSERTION_LIFETIME: Final = 3600  # seconds
-_NO_TYP: Final = "none"  # in a profile, where empty text counts as unset
+_NO_TYP: Final = "none"  # stands for no `typ` in a profile, where empty text counts as unset
 _FIELD_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")  # RFC 6749 section 8.2
-# Set from the credentials, or part of another grant: a request may use only one method (RFC 6749 section 2.3).
+# Fields that are set from the credentials or belong to other grants. A request may use only one (RFC 6749 section 2.3).
 _OTHER_FIELDS: Final = frozenset(
     "grant_type client_id client_secret client_assertion client_assertion_type actor_token assertion auth_req_id code "
     "code_verifier device_code password refresh_token subject_token username".split()
 )
 # What the client asks for (RFC 6749 section 3.3, RFC 8707 section 2). Any other field may be part of the credentials.
 _NOT_SECRET: Final = frozenset({"scope", "audience", "resource"})
-_SIGNERS: dict[int, tuple[str, Signer]] = {}  # identity and Signer, by the id of the Signer
+_SIGNERS: dict[int, tuple[str, Signer]] = {}  # by id() of the Signer: its identity, and the Signer itself
 
 
 class KeyPair(Credentials):
@@ -138,7 +138,7 @@ def revealed(fields: Mapping[str, str | Secret]) -> dict[str, str]:
 
 
 _CLIENT_ID: Final = Field("client_id", is_required=True, identifies=True)
-_FORM_FIELDS: Final = Field(  # as a form is sent; the constructor refuses other text
+_FORM_FIELDS: Final = Field(  # in form encoding; the constructor refuses other text
     "form_fields",
     identifies=True,
     read=lambda text: dict(parse_qsl(text.reveal())) or text.reveal(),
@@ -191,7 +191,7 @@ class ClientSecret(Client):
 
 
 def _pkcs8_pem(signer: Signer) -> str:
-    if isinstance(signer, LocalKey):  # its identity is base64 of PKCS#8 DER; RFC 7468 sections 2 and 10
+    if isinstance(signer, LocalKey):  # its identity is base64-encoded PKCS#8 DER; RFC 7468 sections 2 and 10
         body = "\n".join(textwrap.wrap(signer.identity(), 64))
         return f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"
     what = "The private key is held by a signer, so it cannot be saved."

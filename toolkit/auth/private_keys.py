@@ -40,10 +40,10 @@ ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_LIFETIME: Final = 60  # seconds
 _SIZES: Final = {"ES256": 64, "ES384": 96, "ES512": 132, "EdDSA": 64}  # bytes; RFC 7518 section 3.4, RFC 8032
 _NOT_A_SIGNATURE: Final = "returned a value that is not a valid signature for its algorithm"
-RSA_BITS: Final = 3072  # of a new key: as strong as P-256; NIST SP 800-57 part 1, table 2
+RSA_BITS: Final = 3072  # for a new key; as strong as P-256 (NIST SP 800-57 part 1, table 2)
 _BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----(?:(?!-----)[\s\S])*-----END \1-----")
 _PRIVATE_MEMBERS: Final = ("d", "p", "q", "dp", "dq", "qi", "k")  # RFC 7518 sections 6.2.2, 6.3.2 and 6.4
-_SHORTEST_MEMBER: Final = 16  # characters; no part of a key that signs is shorter
+_SHORTEST_MEMBER: Final = 16  # characters; no private member of a usable key is shorter
 # RFC 7638 section 3.2 and RFC 8037 section 2; in this order.
 _THUMBPRINT_MEMBERS: Final = {"EC": ("crv", "kty", "x", "y"), "OKP": ("crv", "kty", "x"), "RSA": ("e", "kty", "n")}
 _NOT_ENCRYPTED: Final = (
@@ -162,7 +162,7 @@ def _signature(signer: Signer, algorithm: str, data: bytes) -> bytes:
         result = bytes(signer.sign(data))
     except Exception as error:  # noqa: BLE001 - a signer may raise anything
         failure = f"could not sign: {type(error).__name__}"
-    if failure:  # raised here, the error has no reference to that of the signer
+    if failure:  # raised here so that it does not reference the signer's error
         raise _signer_error(failure)
     size = _SIZES.get(algorithm)
     if size is not None and len(result) != size and algorithm in EC_ALGORITHMS.values():
@@ -286,7 +286,7 @@ def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], M
         jwk = named[0]
     if "d" not in jwk:
         raise _error("This JWK is a public or a symmetric key, not a private key.")
-    # Without the algorithm, PyJWT uses the one that fits the key; the two are compared later.
+    # Without `alg`, PyJWT chooses the algorithm that fits the key. It is compared with `alg` later.
     keyed = {name: value for name, value in jwk.items() if name != "alg"}
     members = (value for name, value in jwk.items() if name in _PRIVATE_MEMBERS and isinstance(value, str))
     texts = (Secret(text), *(Secret(value) for value in members if len(value) >= _SHORTEST_MEMBER))
@@ -345,7 +345,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
         thumbprint=thumbprint,
         private_pem=Secret(private_pem.decode("ascii")),
         public_pem=public.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo).decode("ascii"),
-        # Without the `key_ops` that PyJWT adds to some: "use" is enough.
+        # Leaves out the `key_ops` that PyJWT adds for some key types: "use" is enough.
         public_jwk={"kty": jwk["kty"], **required, "kid": key_id or thumbprint, "alg": algorithm, "use": "sig"},
     )
 

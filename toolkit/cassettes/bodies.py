@@ -32,7 +32,7 @@ _STREAMS: Final = frozenset(
 )
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length"})
 LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would block an event loop
-_STEP: Final = 1_024  # bytes to decompress at a time; one step grows to a megabyte at most
+_STEP: Final = 1_024  # bytes to decompress at a time; each step yields at most a megabyte
 
 
 def as_recorded_response(response: httpx.Response, body: bytes, *, headers: HeaderList) -> RecordedResponse:
@@ -54,7 +54,7 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
     """
     failure = interaction.failure
     if failure is not None:
-        raised = FAILURES[failure.type](failure.message, request=request)  # the message stays that of the live call
+        raised = FAILURES[failure.type](failure.message, request=request)  # same message as in the live call
         on = f" (recorded on {interaction.recorded_at:%Y-%m-%d})" if interaction.recorded_at else ""
         raised.add_note(
             Advice(f'It was replayed from {source}{on}. To send the call again, record it with mode="all".')
@@ -119,7 +119,7 @@ def _part_that_was_read(headers: httpx.Headers, packed: bytes) -> tuple[HeaderLi
 def _decompressed(headers: httpx.Headers, packed: bytes) -> Iterator[bytes]:
     steps = iter([packed[start : start + _STEP] for start in range(0, len(packed), _STEP)])
     response = httpx.Response(200, headers=headers, content=steps)
-    with suppress(httpx.DecodingError):  # at the end, which is missing
+    with suppress(httpx.DecodingError):  # raised at the end, because the rest is missing
         yield from response.iter_bytes()
 
 
@@ -182,7 +182,7 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
                 self._keep(chunk)
                 yield chunk
         except Exception:
-            self._may_be_closed_early = False  # it broke off
+            self._may_be_closed_early = False  # the stream broke off
             raise
         self._record_whole()
 
@@ -194,7 +194,7 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
                     self._keep(chunk)
                     yield chunk
         except Exception:
-            self._may_be_closed_early = False  # it broke off
+            self._may_be_closed_early = False  # the stream broke off
             raise
         if sum(map(len, self._chunks)) < LARGE_BODY:
             self._record_whole()

@@ -98,7 +98,7 @@ class _Entry(NamedTuple):
     """One exchange of a file."""
 
     uri: str  # of the request, as written in the file; empty if the file does not say
-    result: Interaction | str  # the exchange with its secrets, or the reason why it cannot be imported
+    result: Interaction | str  # the exchange, not yet scrubbed, or the reason why it cannot be imported
     hint: RecordedRequest = RecordedRequest("GET", "")  # everything that the file says, only to search it for secrets
 
 
@@ -150,12 +150,12 @@ def import_cassette(
         advice = f"Set the addresses {', '.join(names)} in toolkit.toml, or leave the environment out."
         raise ConfigurationError(what, advice, about="environment")
     scrubber = todays_scrubber(settings, as_rules(rules))
-    # If two names share an address, that of the environment comes first.
+    # If two names share an address, the environment's own name takes precedence.
     scrubber.use_addresses({**own, **settings.addresses}, settings.header_prefix)
     scrubber.known.add_texts(secrets)
     left_out = Counter[str]()
     items: list[Interaction] = []
-    # What is not chosen or is left out is searched too: it may name a secret that is elsewhere.
+    # Entries that are not imported are searched too: they may reveal a secret that occurs in others.
     for entry in entries:
         result = entry.result
         with suppress(SecretLeak):
@@ -246,7 +246,7 @@ def _har_entry(fields: Any) -> _Entry:
         result = _interaction(fields, method, uri)
     except _Unimportable as error:
         result = str(error)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):  # members of other types
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):  # a field has an unexpected type
         result = "it does not have the fields of an exchange"
     messages = [request, _mapping(fields, "response")]
     cookies = "; ".join(f"{name}={value}" for message in messages for name, value in _pairs(message, "cookies"))
@@ -272,9 +272,9 @@ def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interactio
     sent, received = _headers(request), _headers(response)
     body = b"" if method == "HEAD" else _received_body(response, status, header_value(received, "content-type"))
     recorded_at = parse_http_date(header_value(received, "date"))
-    with suppress(KeyError, TypeError, ValueError, OverflowError):  # without a time zone it is that of this machine
+    with suppress(KeyError, TypeError, ValueError, OverflowError):  # no offset means this machine's time zone
         recorded_at = datetime.fromisoformat(fields["startedDateTime"]).astimezone(UTC)
-    if method != "HEAD" and any(name.lower() in _FRAMING for name, _ in received):  # the file has the body decoded
+    if method != "HEAD" and any(name.lower() in _FRAMING for name, _ in received):  # the stored body is decoded
         kept = tuple(pair for pair in received if pair[0].lower() not in _FRAMING)
         received = (*kept, ("Content-Length", str(len(body))))
     took = fields.get("time")
@@ -303,7 +303,7 @@ def _headers(message: Mapping[str, Any]) -> HeaderList:
         if isinstance(name, str) and _HEADER_NAME.fullmatch(name):
             text = "" if value is None else header_text(value)
             lines = [_CONTROLS.sub("", line).strip() for line in text.splitlines() or [""]]
-            headers += [(name, line.encode("utf-8", "replace").decode()) for line in lines]  # no halves of characters
+            headers += [(name, line.encode("utf-8", "replace").decode()) for line in lines]  # no lone surrogates
     return tuple(headers)
 
 
@@ -321,7 +321,7 @@ def _sent_body(request: Mapping[str, Any], method: str, headers: HeaderList) -> 
 
 def _received_body(response: Mapping[str, Any], status: int, content_type: str) -> bytes:
     content = _mapping(response, "content")
-    if status in (204, 304):  # a browser may store what its cache had
+    if status in (204, 304):  # a browser may store the cached body
         return b""
     text = content.get("text")
     if isinstance(text, str):

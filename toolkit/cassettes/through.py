@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
     from toolkit.cassettes.recording.recorder import Recorder
 
-_REPLAYED: Final = "toolkit.replayed"  # extension of a request that was replayed: its URI; redirects inherit it
+_REPLAYED: Final = "toolkit.replayed"  # request extension: the URI of a replayed request; redirects inherit it
 
 
 class Outgoing:
@@ -73,7 +73,7 @@ class Outgoing:
         """Return the URL to record."""
         return str(self.request.url)
 
-    def send(self, call: Call) -> Flow[httpx.Response]:  # noqa: ARG002 - a session notes in it how it is authorized
+    def send(self, call: Call) -> Flow[httpx.Response]:  # noqa: ARG002 - a session notes the authorization in it
         """Send the request; restart `call` if something else is sent first."""
         response: httpx.Response = yield self.request
         return response
@@ -106,7 +106,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         tape.player.refuse_recorded_values(recorded)
         _refuse_replayed_redirect(request.extensions.pop(_REPLAYED, recorded.uri), recorded.uri, tape)
     TRAFFIC.sent += 1
-    method = intern(request.method)  # a separate string for each of many calls takes memory
+    method = intern(request.method)  # interned, because a separate string for every call would waste memory
     call = Call(outgoing.clock.now(), outgoing.interface, method, outgoing.path, since=outgoing.clock.monotonic())
     try:
         response = yield from (outgoing.send(call) if places is None else _in_place(outgoing, places, call))
@@ -120,7 +120,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
                 warn(f"The failed {method} is not recorded. {unrecorded.what}")
         raise
     _note(outgoing, call, response.status_code)
-    if response.is_stream_consumed:  # a transport for tests made it with its whole body, which the client reads again
+    if response.is_stream_consumed:  # a test transport created it with its whole body, which the client reads again
         stream: Any = response.stream
         whole = as_recorded_response(response, b"".join(stream), headers=header_list(response.headers))
         response = response_of(whole, request)
@@ -251,7 +251,7 @@ def _record(
         recorder.append(Interaction(sent, response, call.sent_at, elapsed, by, tries=call.tries, **noted))
     except CassetteError:
         raise
-    except Exception as error:  # noqa: BLE001 - its text may quote the answer
+    except Exception as error:  # noqa: BLE001 - its text may quote the response
         reason = error.what if isinstance(error, ToolkitError) else f"{type(error).__name__}."
         what = f"{call.method} {call.path} could not be recorded: {reason}"
         raise CassetteError(what, f"{AFTER_THE_CALL} make it without a cassette.", about="cassette") from None

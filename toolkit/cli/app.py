@@ -49,7 +49,7 @@ def run() -> None:
     """Run the command line; print an error of the toolkit in two lines and exit with status 1."""
     warnings.showwarning = terminal.note  # type: ignore[assignment]
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a pipe on Windows has a local encoding, which lacks `…`
+        if isinstance(stream, TextIOWrapper):  # on Windows, a pipe uses the locale encoding, which may lack `…`
             stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name=terminal.program())

@@ -41,7 +41,7 @@ from toolkit.transport.failures import as_toolkit_error, status_error
 _KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}
 # RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.
 _ENCRYPTED: Final = re.compile(r"-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:\s*4,\s*ENCRYPTED")
-# The piped text for a field. A PEM ends with its END line; a JWK may have several lines and ends with the text.
+# The piped text for a field. A PEM ends with its END line; a JWK may have several lines, and ends with the input.
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _KEY: Final = re.compile(r".*?-----END [A-Z ]*-----[^\n]*\n?|.*", re.DOTALL)
 app = terminal.command_group("credentials", help="Save, list, test and remove credentials.")
@@ -304,7 +304,7 @@ def _probes(session: Session) -> Iterator[_Probe]:
             path = rules.accounts[1] if interface is rules.accounts[0] else "/"
             try:
                 yield _called(session, interface, path)
-            except ToolkitError as error:  # raised by the authentication, below the client
+            except ToolkitError as error:  # raised during authentication, not by the client
                 yield _Probe(interface, f"GET {path}", False, error.what, error.next_step)
 
 

@@ -48,7 +48,7 @@ def new(
     terminal.say(f"{'Thumbprint (RFC 7638)':22} {key.thumbprint}")
     words = ["toolkit credentials add default --environment broker-sandbox --key-file", shlex.quote(str(target))]
     words += ["--key-id", shlex.quote(key_id)]
-    if algorithm[:2] in {"RS", "PS"}:  # an RSA key can sign with six algorithms, and the file does not say with which
+    if algorithm[:2] in {"RS", "PS"}:  # an RSA key can sign with six algorithms, and the file does not say which
         words += ["--algorithm", algorithm]
     terminal.print_next_steps((" ".join(words), "save the client ID with this key, once the service knows it"))
 

@@ -46,7 +46,7 @@ def lab(
         terminal.say(f"The notebooks are in {root / 'notebooks'}")
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", *(arguments or [])]
     command.append(f"--LabApp.default_url=/lab/tree/notebooks/{_FIRST_NOTEBOOK}")
-    if not sys.stdin.isatty():  # an interrupt ends it without a question that nobody would answer
+    if not sys.stdin.isatty():  # an interrupt then stops it without asking for a confirmation that nobody could give
         command.append("--ServerApp.answer_yes=True")
     # Its terminals and cells find the programs of this environment, even if the environment is not activated.
     path = os.pathsep.join(filter(None, [sysconfig.get_path("scripts"), os.environ.get("PATH")]))
@@ -54,7 +54,7 @@ def lab(
     if os.name == "nt":
         raise typer.Exit(subprocess.call(command, env=environ))  # noqa: S603 - our own interpreter
     sys.stdout.flush()
-    os.execve(sys.executable, command, environ)  # noqa: S606 - JupyterLab gets the signals, and ends its kernels
+    os.execve(sys.executable, command, environ)  # noqa: S606 - JupyterLab gets the signals and stops its kernels
 
 
 def copy_notebooks(target: Path) -> None:

@@ -48,7 +48,7 @@ def practice(
 
     The service runs on this machine until you press Ctrl+C. Its addresses and credentials are printed, ready to paste.
     """
-    from toolkit.practice_service import practice as start_practice  # its server is an extra
+    from toolkit.practice_service import practice as start_practice  # needs the server, which is an optional dependency
 
     terminal.check_online("the practice service does not start")
     usual = "powershell" if os.name == "nt" and "SHELL" not in os.environ else "bash"  # Git's Bash sets SHELL
@@ -91,7 +91,7 @@ def assignment(form: str, name: str, value: str) -> str:
 
 
 def _wait_for_interrupt() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):  # a shell lets programs in the background ignore SIGINT
+    for number in (signal.SIGINT, signal.SIGTERM):  # shells make background programs ignore SIGINT
         signal.signal(number, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
         while True:

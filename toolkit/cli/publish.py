@@ -58,4 +58,4 @@ def _parameter(text: str) -> tuple[str, Any]:
         literal = ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return name, value
-    return name, literal if str(literal) == value else value  # 007 is text
+    return name, literal if str(literal) == value else value  # a value such as 007 stays text

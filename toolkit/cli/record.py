@@ -96,7 +96,7 @@ def _session(
         with Session(environment, credentials, cassette=name, mode=mode) as session:
             yield session
         return
-    from toolkit.practice_service import practice  # its server is an extra
+    from toolkit.practice_service import practice  # needs the server, which is an optional dependency
 
     caller = Environment(environment or Environment.BROKER_SANDBOX)
     with practice() as service:
@@ -126,7 +126,7 @@ def _make_call(session: Session, path: str, interface: str | None, *, all_pages:
     answers = list(Pages(client, path, only_first=not all_pages))
     title = f"GET {excerpt(path, 80)}"
     try:
-        with warnings.catch_warnings(action="ignore"):  # about more pages, which the line below reports
+        with warnings.catch_warnings(action="ignore"):  # the warning about more pages, which the printed line reports
             terminal.print_frame(title, tabulate(answers), rows=5)
     except TabulationError:
         size = sum(len(answer.content) for answer in answers)

@@ -25,7 +25,7 @@ _LARGEST: Final = sys.float_info.max
 _T = TypeVar("_T")
 _Choice = TypeVar("_Choice", bound=str)
 LONGEST_QUOTE: Final = 20  # characters; a string that is longer may be a misplaced secret
-_SLIP: Final = 4  # characters by which a misspelt name may be longer
+_SLIP: Final = 4  # characters that a misspelt name may have more
 _TYPE_WORDS: Final = {"str": "a string", "NoneType": "None", "function": "a function"}
 
 
@@ -57,7 +57,7 @@ class ToolkitError(Exception):
         return f"{self.what}\n{self.next_step}" if self.next_step else self.what
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self)!r})"  # a log might mask one of two strings as the value of the other
+        return f"{type(self).__name__}({str(self)!r})"  # one string: of two, a log might mask the second
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A live response has a connection and unscrubbed bytes.

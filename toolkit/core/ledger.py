@@ -18,8 +18,8 @@ from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import wrong_type
 
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording that does not have one
-TRIES: Final = "toolkit.tries"  # extension of a request that was sent or replayed: how often it was sent
-_SOURCE: Final = "toolkit.source"  # extension of a response: its `ResponseSource`
+TRIES: Final = "toolkit.tries"  # request extension: how often the request was sent
+_SOURCE: Final = "toolkit.source"  # response extension: its `ResponseSource`
 _MOST: Final = 10**9  # a larger number is not a count, and may be too long to print
 # How many calls went over the network, and how many a cassette answered. Threads may lose some increments.
 TRAFFIC: Final = SimpleNamespace(sent=0, played=0)

@@ -92,7 +92,7 @@ class Register:
 
     def __init__(self) -> None:
         self._kinds: dict[Secret, str] = {}
-        self._with_first: Callable[[], None] | None = None  # called with the first secret
+        self._with_first: Callable[[], None] | None = None  # called when the first secret is added
 
     def __len__(self) -> int:
         return len(self._kinds)
@@ -115,7 +115,7 @@ class Register:
 
     def since(self, count: int) -> list[tuple[str, Secret]]:
         """Return the kind and secret of each entry after the first `count`."""
-        entries = self._kinds.copy()  # in one step, while other threads add
+        entries = self._kinds.copy()  # copied in one step, because other threads may add entries
         return [(kind, secret) for secret, kind in islice(entries.items(), count, None)]
 
     def kind_of(self, secret: Secret) -> str | None:

@@ -24,7 +24,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 from toolkit.core.errors import ToolkitError
 from toolkit.core.text import masked
 
-# The last is between a context manager and its `with`.
+# contextlib's frames are between a context manager and its `with` statement.
 _PASSED_OVER: Final = frozenset({"toolkit", "httpx", "httpx2", "contextlib"})
 
 _Parameters = ParamSpec("_Parameters")
@@ -97,7 +97,7 @@ def _showable(error: BaseException, name: str) -> BaseException:
             "Check its arguments. The error itself is not shown, because it may quote a secret.",
         )
     error.__cause__ = error.__context__ = None
-    error.__suppress_context__ = False  # set by setting the cause; it would hide the error that the caller handles
+    error.__suppress_context__ = False  # setting the cause sets it; it would hide the error that the caller is handling
     return error.with_traceback(None)
 
 

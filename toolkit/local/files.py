@@ -80,8 +80,8 @@ def open_new(file: Path, *, like: Path | None) -> int:
     descriptor = open_plain(file, _NEW, 0o600)
     if old is not None and sys.platform != "win32":
         mode = old.st_mode & (0o777 if os.fstat(descriptor).st_gid == old.st_gid else 0o707)
-        with suppress(OSError):  # of a disk without permissions
-            os.fchmod(descriptor, mode)  # which the umask does not narrow
+        with suppress(OSError):  # the file system has no permissions
+            os.fchmod(descriptor, mode)  # fchmod ignores the umask
     return descriptor
 
 
@@ -181,7 +181,7 @@ def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = Fal
         UnfitFile: if it is a link, or not a plain file.
         OSError: if it cannot be opened.
     """
-    follows = follows or bool(flags & os.O_EXCL)  # which fails for any link
+    follows = follows or bool(flags & os.O_EXCL)  # O_EXCL fails for any link
     if not follows:
         refuse_link(file)
     try:
@@ -234,7 +234,7 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
     with suppress(OSError, ValueError, RuntimeError):
         whole = Path(path).expanduser()
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            os.lstat(whole)  # fails for what no file can be called
+            os.lstat(whole)  # raises an error for an impossible file name
         if str(path).strip():
             return whole
     del path

@@ -237,7 +237,7 @@ def _env_files(project: Path, *, beside: bool) -> Iterator[Path]:
     folders = dict.fromkeys(folder for start in starts for folder in _folders_upward(start))
     yield from (folder / ENV_FILE for folder in folders)
     for folder in dict.fromkeys([*folders, *(start.parent for start in starts)]) if beside else ():
-        # Path.glob would end at the first folder that may not be read.
+        # Path.glob would stop at the first folder that cannot be read.
         for file in iglob(f"*/{ENV_FILE}", root_dir=folder, include_hidden=True):  # noqa: PTH207
             yield folder / file
 

@@ -119,7 +119,7 @@ class Bar:
             progress.TextColumn("{task.fields[note]}", markup=False),
             console=self._console,
             auto_refresh=False,
-            redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),  # in a file it is left alone
+            redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),  # output to a file is not redirected
             get_time=seconds,
             disable=not self._console.is_terminal,
         )

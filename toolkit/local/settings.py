@@ -41,8 +41,8 @@ _RULES: Final = ("names", "json_paths", "patterns", "pseudonyms")
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})d\Z")
 _HEADER_PREFIX: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
 _AUTHORITY_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")  # of OpenSSL and httpx; a path in code overrides them
-_KEY_LOG_VARIABLE: Final = "SSLKEYLOGFILE"  # of Python's ssl: a file for the keys of all connections
-_PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")  # or in small letters
+_KEY_LOG_VARIABLE: Final = "SSLKEYLOGFILE"  # read by Python's ssl: the path of a TLS key log file
+_PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")  # or in lower case
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Settings:
             as_choice(name, _RULES, about="scrubbing")
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
                 raise _malformed("scrubbing", f"{name} of scrubbing is not a list of strings", f'{name} = ["..."]')
-            tables["scrubbing"][name] = tuple(texts)  # whose strings `tk.Rules` checks
+            tables["scrubbing"][name] = tuple(texts)  # `tk.Rules` checks the strings
         for name, table in tables.items():
             object.__setattr__(self, name, table)
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
@@ -134,7 +134,7 @@ class Settings:
         values: dict[str, Any] = {}
         if path is not None or file.is_file():
             values = parse_toml(read_text(file, str(file), "Create or fix it."), str(file), "Fix that line.")
-        if any(map(_CREDENTIAL_WORD.search, values)):  # not quoted: even its name may be a secret
+        if any(map(_CREDENTIAL_WORD.search, values)):  # not quoted: even the name of a setting may be a secret
             what = f"{file} has a setting that looks like a credential."
             raise ConfigurationError(what, "Remove it, as project files are shared; use tk.save_credentials().")
         try:
@@ -146,7 +146,7 @@ class Settings:
             values["addresses"] = _table("addresses", values.get("addresses", {}))
             places: dict[str, Path | str] = {}
             if values["addresses"] or len(values) > 1:
-                # Leaving the prefix out is a choice of the file, too.
+                # A file that leaves the prefix out thereby chooses the default.
                 places = dict.fromkeys(["header_prefix", *values, *values["addresses"]], file)
             for name, text in _settings_in(environ).items():
                 (values["addresses"] if name in ADDRESS_NAMES else values)[name] = text

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from toolkit.auth.destinations import Change
     from toolkit.core.secret import Secret
 
-# What errors advise for code, and what to do on the panel instead.
+# What errors advise users of code to do, and what to do in the panel instead.
 _NOT_CODE: Final = {"pathlib": HOW_TO_GIVE_A_KEY, 'passphrase="': "Type its passphrase."}
 TRUST: Final = "I trust this destination"
 _REFUSED: Final = frozenset({400, 401, 403})  # invalid_client is 400 or 401, RFC 6749 section 5.2
@@ -85,7 +85,7 @@ def connect(
         with trial, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about balances are for the call that shows the table
             accounts = len(trial.accounts())
-        session._sender.authorizer()  # noqa: SLF001 - so that it shows the token that it shares with the trial
+        session._sender.authorizer()  # noqa: SLF001 - so that the session shows its token, which the trial uses too
     except BaseException:
         session.close()
         raise

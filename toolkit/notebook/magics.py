@@ -75,7 +75,7 @@ class Magics:
     def end_of_cell(self, result: ExecutionResult | None) -> None:
         """Remove the cell's cassette, however the cell ended; an interrupted cell may have no result."""
         owner, cell = self._owner, None if result is None else result.info
-        # Compared by text: IPython makes a new description of a cell that was interrupted during an `await`.
+        # Compared by text: IPython creates a new ExecutionInfo for a cell that was interrupted during an `await`.
         if owner is not None and cell is not None and cell.raw_cell != owner.raw_cell:
             return  # it ran within the cell that has the cassette
         self._owner = None
@@ -90,7 +90,7 @@ class Magics:
 
     def _print_own_cassettes(self, cassette: Cassette, before: dict[Cassette, tuple[int, int]]) -> None:
         for name, own in self._own_cassettes():
-            # Else it was opened in the cell, or is a cassette of the same file.
+            # If not, it is the cell's own cassette, or another one of the same file.
             is_other = os.path.realpath(own.path) != os.path.realpath(cassette.path)
             if is_other and _counts(own) != before.get(own, (0, 0)):
                 what = f"{name} keeps its own cassette {own.path.name}: its calls are not in {cassette.path.name}."

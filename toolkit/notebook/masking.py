@@ -38,7 +38,7 @@ UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
 # bytes with all keys and its last bytes with its public key; each of its lines is a separate secret. Cookies contain
 # ordinary words and dates.
 _MASKED_AS_A_WHOLE: Final = frozenset({"PRIVATE_KEY", "COOKIE"})
-_COLOUR: Final = r"\x1b\[[0-9;:?]{0,40}[@-~]|\x1b\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)"  # ECMA-48, and links in terminals
+_COLOUR: Final = r"\x1b\[[0-9;:?]{0,40}[@-~]|\x1b\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)"  # ECMA-48, and terminal links
 _TAG: Final = r"</?[A-Za-z][^<>]{0,400}>"
 _CONTEXT: Final = 3  # characters; shorter beginnings of a secret are not held back
 
@@ -49,7 +49,7 @@ class _Known:
     def __init__(self) -> None:
         self.secrets = KnownSecrets()
         self.shown = Pieces()  # replaced wherever they are shown
-        self.unfinished = Pieces()  # of every secret; text that ends with one of them may continue
+        self.unfinished = Pieces()  # of every secret; text that ends with one may be the start of a secret
         self._counts = (0, 0)
         self._lock = threading.RLock()
 
@@ -64,13 +64,14 @@ class _Known:
                 for kind, secret in registered + own:
                     if is_secret(secret):
                         self._add(kind, secret.reveal())
-                self._counts = counts  # last, so that no other thread searches without the new ones
+                self._counts = counts  # set last, so that no other thread searches without the new secrets
         return self
 
     def _add(self, kind: str, text: str) -> None:
         self.unfinished.add(text, f"<{kind}>")
         if kind not in _MASKED_AS_A_WHOLE and " PRIVATE KEY-----" not in text:
-            # Also the pieces of its forms in pages, code and JSON, which are the same for most secrets.
+            # Also add the pieces of its escaped forms in HTML, Python and JSON. For most secrets, all forms are the
+            # same.
             for written in (text, html.escape(text), repr(text)[1:-1], json.dumps(text)[1:-1]):
                 self.shown.add(written, f"<{kind}>")
 
@@ -85,8 +86,8 @@ def masked(value: Any) -> Any:
     that a display has truncated. Errors are never raised: text that cannot be checked is not shown.
     """
     if isinstance(value, Mapping | list | tuple):
-        with suppress(Exception):  # then each item is checked by itself
-            # Searching all strings at once is many times as fast as searching each.
+        with suppress(Exception):  # if this fails, each item is checked separately
+            # Searching all strings at once is many times faster than searching each one separately.
             texts = "\0".join(dict.fromkeys(_texts_in(value, [])))
             if _masked_text(texts) == texts:
                 return value
@@ -117,7 +118,7 @@ def _masked_text(text: str) -> str:
     known = _KNOWN.up_to_date()
     shown = known.secrets.scrub_text(text)
     for markup, sign in ((_COLOUR, "\x1b"), (_TAG, "<")):
-        # A highlighter such as rich's changes colours within a secret. Such text is shown without them.
+        # A highlighter such as rich may change colours within a secret. Such text is shown without its markup.
         if sign in shown:
             plain = re.compile(markup).sub("", shown)
             without_secrets = known.secrets.scrub_text(plain)
@@ -147,7 +148,7 @@ class MaskedStream:
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
-        self._lock = threading.RLock()  # a finalizer may run inside, and print
+        self._lock = threading.RLock()  # reentrant: a finalizer may run while it is held, and print
         self._sent = ""  # the last characters that were passed on
         self._held = ""
 
@@ -163,7 +164,7 @@ class MaskedStream:
                 unfinished = 0  # the end of a complete secret, which looks like the beginning of one
             end = max(len(self._sent), len(whole) - unfinished)
             self._held = whole[end:]
-            # A secret may begin in what was sent already; then the rest is replaced.
+            # A secret may begin in text that was already sent. In that case, the rest of it is replaced.
             passed = masked(whole[:end]).removeprefix(self._sent)
             self._sent = whole[:end][-_CONTEXT:]
         self.stream.write(passed)
@@ -201,7 +202,7 @@ class Masking:
         self._wrap(shell.display_pub, "publish", _masked_publish)
         self._wrap(shell, "_showtraceback", _masked_traceback)
         self._wrap(shell.logger, "log_write", _masked_log)
-        if hasattr(shell, "_format_exception_for_storage"):  # for %notebook, from IPython 9 on
+        if hasattr(shell, "_format_exception_for_storage"):  # for %notebook, since IPython 9
             self._wrap(shell, "_format_exception_for_storage", lambda inner: lambda *args: masked(inner(*args)))
         kernel = getattr(shell, "kernel", None)
         if kernel is not None and getattr(kernel, "session", None) is not None:
@@ -238,7 +239,7 @@ class Masking:
 
     def _mask_history(self) -> None:
         """Mask the outputs that IPython keeps for `%notebook`, including those of `%%capture`, which were not shown."""
-        kept = getattr(self._shell.history_manager, "outputs", {})  # from IPython 9 on
+        kept = getattr(self._shell.history_manager, "outputs", {})  # since IPython 9
         for count in (self._shell.execution_count - 1, self._shell.execution_count):
             for output in kept.get(count, ()):
                 pieces = output.bundle.get("stream")
@@ -305,7 +306,8 @@ def _masked_message(inner: Callable[..., Any]) -> Callable[..., Any]:
 
     def message(kind: Any, content: Any = None, *args: Any, **more: Any) -> Any:
         if kind == "execute_reply" and isinstance(content, Mapping):
-            # The pager's payload is shown, and saved with the cell; others are code for the next cell, as typed.
+            # Pager payloads are displayed and saved with the cell. Other payloads are code for the next cell, and stay
+            # as typed.
             payload = [part if part.get("source") != "page" else masked(part) for part in content.get("payload", ())]
             content = {**masked({**content, "payload": []}), "payload": payload}
         elif kind != "execute_input":  # the source, as it was typed

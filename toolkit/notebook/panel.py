@@ -85,11 +85,11 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._connection: Connection | None = None
         self._failure: Problem | None = None  # of the last attempt
         self._connected_choice: tuple[object, ...] = ()
-        self._typed: Credentials | None = None  # typed and accepted, and not saved yet
+        self._typed: Credentials | None = None  # typed and accepted, but not saved yet
         self._saved = ""  # where the credentials of the session were saved
         self._sent_token: Token | None = None  # the token that the page counts down
         self._shell = tracebacks.shell()
-        self._label = f"panel-{getattr(self._shell, 'execution_count', 0)}"  # of its outputs, the same in each run
+        self._label = f"panel-{getattr(self._shell, 'execution_count', 0)}"  # names its outputs; the same in every run
         self._form = Form(
             chosen,
             mode,
@@ -216,7 +216,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             try:
                 if any((one.environment, one.name) == (credentials.environment, name) for one in form.profiles):
                     raise ConfigurationError("Credentials of that name are saved already.", "Choose another name.")
-                with warnings.catch_warnings(record=True) as notes:  # such as a missing keyring
+                with warnings.catch_warnings(record=True) as notes:  # such as one about a missing keyring
                     warnings.simplefilter("always")
                     saved = save_credentials(credentials, name, settings=form.settings)
             except ToolkitError as error:
@@ -260,7 +260,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         if not self._turn.acquire(blocking=False):
             return  # another thread has its turn, which may take as long as a slow service
         try:
-            if self._failure is None:  # whose words stay
+            if self._failure is None:  # a failure's message stays
                 is_stuck = self._form.obstacle is not None and not self._form.untrusted
                 self._form.arrange(None if is_stuck else self._form.credentials)
                 self._edited()
@@ -271,7 +271,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         environment, chosen = self._form.environment, self._form.credentials
         if self._form.mode is Mode.REPLAY:
             is_others = isinstance(self._named, Credentials) and self._named.environment is not environment
-            chosen = None if is_others else self._named  # None replays the calls of any
+            chosen = None if is_others else self._named  # None replays calls made with any credentials
         self._connect_as(environment, chosen)
 
     def _connect_typed(self, texts: Mapping[str, Secret | Path]) -> None:
@@ -308,7 +308,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
                 form.add(self._typed)
             if form.mode is Mode.RECORD:
                 form.recorded = form.cassette
-            # The status comes last, because a reader may choose something else at once.
+            # The status is set last, because the user may choose something else as soon as it appears.
             self._connected_choice = form.choice
             self._refresh()
             self._edited()

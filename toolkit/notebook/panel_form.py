@@ -38,7 +38,7 @@ _MODE_LABELS: Final = {
     Mode.REPLAY: "replay · nothing is sent",
 }
 
-# Credentials, the name of saved ones, or the kind of those that are still to be typed.
+# Credentials, the name of saved ones, or the kind of credentials that still have to be typed.
 CredentialsChoice = Credentials | str | CredentialKind
 
 
@@ -63,10 +63,10 @@ class Form:
         saved: Callable[[], None],
         edited: Callable[[], None],
     ) -> None:
-        self.settings = self._own_settings = settings  # those to connect with, which may be a practice service's
+        self.settings = self._own_settings = settings  # for connecting; may be a practice service's
         self.named_profile = credentials if isinstance(credentials, str) else None
         self.untrusted: list[Change] = []  # the destinations that the user must trust before anything is typed
-        self.obstacle: Problem | None = None  # why connecting cannot work now with any input
+        self.obstacle: Problem | None = None  # why connecting cannot work now, whatever is typed
         self.recorded: str | Path | None = None  # the cassette that the panel recorded last
         self._named_cassette = cassette
         self._in_notebook = [credentials] if isinstance(credentials, Credentials) else []
@@ -160,7 +160,7 @@ class Form:
 
     def accept(self) -> None:
         """Trust the destinations, and show the fields."""
-        self._trusted.add((self.environment, self.kind))  # the folder may be read-only
+        self._trusted.add((self.environment, self.kind))  # kept here too, because the folder may be read-only
         note_destinations(self.environment, [change.destination for change in self.untrusted])
         self._trust.value = False
         self._choice_changed()
@@ -202,7 +202,7 @@ class Form:
         files = [] if self._for_visitors else sorted(self._own_settings.cassettes_folder.glob("*.yaml"))
         names = [file.stem for file in files if not file.stem.endswith(".part")]
         options = [(Path(name).name, name) for name in named if name not in names] + [(name, name) for name in names]
-        # The cassette of another mode was not chosen for this one.
+        # A cassette that was chosen for another mode is not kept.
         kept = [self._cassette.value] if mode is before else []
         if mode is Mode.RECORD:
             options.append(("new …", NEW_CASSETTE))

@@ -157,7 +157,7 @@ def make_credentials(
     if kind is CredentialKind.KEY_PAIR:
         scheme = cast("Scheme", plain.get("scheme") or "headers")
         return KeyPair(plain["key_id"], plain["secret_key"], environment=environment, name=name, scheme=scheme)
-    scope = " ".join(plain.get("scope", "").split())  # its parts are separated by one space, RFC 6749 section 3.3
+    scope = " ".join(plain.get("scope", "").split())  # its parts are separated by single spaces (RFC 6749 section 3.3)
     form_fields = {"scope": scope} if scope else None
     client_id = plain["client_id"]
     if kind is CredentialKind.CLIENT_SECRET:

@@ -42,7 +42,7 @@ _LARGEST_PAGE: Final = 100
 _ORDERS_OF_A_PAGE: Final = 50
 _MOST_DAYS: Final = 366
 _ROUNDING: Final = 1e-6  # seconds; sums of fractions are not exact
-# Makes up the payload for a request of a holder at an instant.
+# Makes up the payload for a holder's request at a point in time.
 _Payload = Callable[[Request, str, datetime], Any]
 _PAGE: Final = "<!DOCTYPE html>\n<title>Fault</title>\n<h1>A fault on purpose</h1>\n"
 # The interface of each address.
@@ -58,7 +58,7 @@ class PracticeApp:
         self._world = world
         self._clock = world.clock
         self._addresses = addresses
-        self._accounts = range(world.accounts)  # of each correspondent
+        self._accounts = range(world.accounts)  # accounts of each correspondent
         self._numbers = cache(lambda holder: {payloads.account_id(holder, each): each for each in self._accounts})
         self._full_at: dict[str, float] = {}  # by holder: when a second's worth of calls is available again
         self._routes = self._all_routes()
@@ -97,7 +97,7 @@ class PracticeApp:
         if fault is None:
             await self._apps[interface](scope, receive, send_late)
         elif fault.dropped:
-            # uvicorn would answer 500 for an application that returns too soon.
+            # If the application just returned without a response, uvicorn would answer with status 500.
             send.__self__.transport.abort()  # type: ignore[attr-defined]
             while (await receive())["type"] != "http.disconnect":
                 pass
@@ -168,7 +168,7 @@ class PracticeApp:
         if request.url.query or content_type != _FORM_TYPE:
             message = f"Send a form of type {_FORM_TYPE}, to a URL without a query."
             raise RequestRefusedError(400, "invalid_request", message)
-        # Without empty fields, which count as omitted (RFC 6749 section 3.2).
+        # Empty fields are dropped, because they count as omitted (RFC 6749 section 3.2).
         fields = parse_qsl((await request.body()).decode("utf-8", "replace"))
         if len(dict(fields)) != len(fields):
             raise RequestRefusedError(400, "invalid_request", "A form field must not occur twice.")

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from toolkit.core.ledger import Clock
 
-_LONGEST_LIFETIME: Final = 3_600  # seconds of an assertion; Authlib's are as long
+_LONGEST_LIFETIME: Final = 3_600  # seconds, for an assertion; Authlib uses the same lifetime
 _UNKNOWN: Final = "This environment has no client with this client ID and this way to sign in."
-_LEEWAY: Final = 5  # seconds by which the caller's clock may be ahead
+_LEEWAY: Final = 5  # how many seconds the caller's clock may be ahead
 # PyJWT would compare times with the system's clock, so they are checked here with the clock of the service.
 _CHECKED: Final[Any] = {
     "require": ["exp", "iss", "sub", "aud", "jti"],

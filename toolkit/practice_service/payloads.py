@@ -25,7 +25,7 @@ _MOST_ORDERS: Final = 220
 _CENT: Final = Decimal("0.01")
 _POSITION_OF_ACCOUNT: Final = ("symbol", "quantity", "average_price", "market_value")
 _CITIES: Final = (("Lisbon", "PT"), ("Osaka", "JP"), ("Montréal", "CA"), ("Boston", "US"), ("Kraków", "PL"))
-# Of each wave: seconds between two turning points, and the furthest distance from the base in millionths of it.
+# For each wave: its half-period in seconds, and its amplitude in millionths of the base.
 _WAVES: Final = ((86_400, 60_000), (3_600, 12_000), (60, 2_000))
 _MILLION: Final = 1_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -187,7 +187,7 @@ def _wave(symbol: str, second: int, period: int, furthest: int) -> int:
     """Return the distance of a wave from the base, in millionths."""
     turn, passed = divmod(second, period)
     start, end = (_draw(f"{symbol}/{period}/{turn + step}", 2 * furthest + 1) - furthest for step in (0, 1))
-    # The smooth step 3x² - 2x³ for x = passed / period.
+    # The smoothstep function 3x² - 2x³ for x = passed / period.
     return start + (end - start) * passed * passed * (3 * period - 2 * passed) // period**3
 
 

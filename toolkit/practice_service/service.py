@@ -312,7 +312,8 @@ def _listen(first_port: int) -> list[socket.socket]:
                     f"Choose the first of {len(ADDRESS_NAMES)} consecutive free ports, or port=0 for any.",
                     about="port",
                 ) from None
-            # asyncio does this only for sockets that name their protocol; connections inherit it.
+            # asyncio does this only for sockets created with an explicit protocol. Accepted connections inherit the
+            # option.
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sockets.append(listening)
         opened.pop_all()

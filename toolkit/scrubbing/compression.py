@@ -18,7 +18,7 @@ from toolkit.core.errors import SecretLeak
 from toolkit.scrubbing.normal_form import is_text
 
 _LARGEST_BODY: Final = 64 << 20  # bytes
-_LARGEST_RATIO: Final = 250  # of decompressed to compressed size; text has 5 to 50
+_LARGEST_RATIO: Final = 250  # of decompressed to compressed size; 5 to 50 for text
 _ALWAYS_ALLOWED: Final = 4 << 20  # bytes, whatever the ratio
 _STEP: Final = 1 << 20
 _PIECE: Final = 1 << 12  # bytes of input to zlib; deflate expands it at most a thousand times
@@ -167,9 +167,9 @@ DECOMPRESSORS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
 
 
 _ALLOWANCE: Final = 16 << 20  # bytes
-_MULTIPLE: Final = 12  # of the text
+_MULTIPLE: Final = 12  # times the size of the text
 _FOR_FILES: Final = 64 << 20  # bytes
-_ATTEMPT: Final = 1 << 10  # bytes that each attempt to open something costs, because even a failed one takes time
+_ATTEMPT: Final = 1 << 10  # cost of each attempt in bytes, as even a failed one takes time
 _SHORTEST: Final = 8  # bytes of output that can contain a secret
 _LONGEST_NAME: Final = 1024
 _ENTRY: Final = struct.Struct("<4x3H16x2H")  # the header of an entry of a zip archive
@@ -242,7 +242,7 @@ def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Unpacked]:
             continue
         done = max(done, end)
         if before is not None and before.name == name == "gzip" and before.end == at:
-            before = before._replace(end=end, data=before.data + output)  # members of one file
+            before = before._replace(end=end, data=before.data + output)  # members of the same gzip file
             continue
         if before is not None:
             yield before
@@ -294,7 +294,7 @@ def _zstd(data: bytes, at: int) -> tuple[bytes, int]:
 
     try:
         return capped(pieces(), len(data) - at), len(data)
-    except Broken:  # something else follows
+    except Broken:  # followed by data that is not zstd
         return b"".join(parts), 0
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-LEVELS: Final = 5  # of escapes within escapes, one of which may be the file's; each undoes all kinds
+LEVELS: Final = 5  # of nested escapes, one of which may be the file's; at each level, all kinds are undone
 _H: Final = b"[0-9A-Fa-f]"
 
 
@@ -26,10 +26,10 @@ _PERCENT: Final = _compiled(rb"%(?:H{2}|" + _PAIR % b"%" + rb"|uH{4})")
 _CODE: Final = _PAIR % rb"\\" + rb"|uH{4}|u\{H{1,8}\}|xH{2}|UH{8}|[0-7]{1,3}"
 _BACKSLASH: Final = _compiled(rb"\\(?:" + _CODE + rb"|[^uxU])")
 _ENTITY: Final = _compiled(rb"&(?:#[0-9]{1,10};?|#[xX]H{1,8};?|[A-Za-z][A-Za-z0-9]{1,31};)")
-# The sign with which escapes begin, and the escapes.
+# The character with which a kind of escape begins, and the pattern of these escapes.
 ALL: Final = ((b"%", _PERCENT), (b"\\", _BACKSLASH), (b"&", _ENTITY))
-# Quoted-printable (RFC 2045 section 6.7), whose lines YAML may have folded, and signs that only mail has: a single
-# escape may be in a URL too.
+# Quoted-printable (RFC 2045 section 6.7), whose lines YAML may have folded, and how to recognize it: a single escape is
+# not enough, because it may also be in a URL.
 QUOTED: Final = re.compile(rb"=(?:[0-9A-Fa-f]{2}|[ \t]{0,8}(?:\r?\n[ \t]{0,60}+){1,2}+)")
 IS_QUOTED: Final = re.compile(rb"=(?:3[Dd]|[ \t]{0,8}\r?\n|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2})")
 ZEROS: Final = re.compile(rb"\0+")  # of UTF-16
@@ -53,7 +53,7 @@ def without_escapes(data: bytes) -> Iterator[bytes]:
             yield data
 
 
-@lru_cache(maxsize=8192)  # a text repeats the same escapes
+@lru_cache(maxsize=8192)  # a text often repeats the same escapes
 def read(escape: bytes) -> bytes:
     """Return the bytes that an escape represents."""
     first, rest = escape[:1], escape[1:]

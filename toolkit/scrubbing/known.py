@@ -26,12 +26,12 @@ from toolkit.scrubbing.vocabulary import is_placeholder
 
 _PIECE: Final = 1 << 22  # bytes of a file that are searched at once, which limits memory
 _ROUNDS: Final = 4  # replacing a secret may join the parts of another one
-_MOST_NAMED: Final = 48  # values that messages named; only the latest are looked for
-# What follows a key of JSON, and what follows a segment of a path.
+_MOST_NAMED: Final = 48  # values found under names in messages; only the latest are looked for
+# What follows a JSON key, and what follows a path segment.
 _KEY_END: Final = rb"\\{0,8}+[\"']\s{0,8}+:"
 _SEGMENT_END: Final = rb"[/?#\"'\s<>\\]|\Z"
 _QUOTE: Final = rb"(?s)\\.|\""
-# A number of JSON around digits.
+# The rest of a JSON number, before and after given digits.
 _NUMBER_BEGINS: Final = rb"[:\[,]\s{0,20}([-+.0-9eE]{0,40})\Z"
 _NUMBER_ENDS: Final = rb"([-+.0-9eE]{0,40})\s{0,20}[,}\]]"
 _LONGEST_NUMBER: Final = 64  # bytes
@@ -324,7 +324,7 @@ class _RegisteredSecrets(Searcher):
                 for _, secret in new:
                     if is_secret(secret):
                         self.add(secret)
-                self._count = count + len(new)  # last, so that no other thread searches without the new ones
+                self._count = count + len(new)  # set last, so that no other thread searches without the new secrets
         return self
 
 

@@ -29,7 +29,7 @@ LOGGERS: Final = (
     "anyio",
     "anyio.streams.tls",
     "asyncio",  # logs the errors of failed tasks
-    # Dask logs messages with what a loan publishes, and the arguments and errors of tasks.
+    # Dask logs what a loan publishes, and the arguments and errors of tasks.
     *(f"distributed.{child}" for child in ("core", "comm.tcp", "client", "scheduler", "worker")),
     "py.warnings",  # warnings, once logging.captureWarnings is on
     "toolkit",

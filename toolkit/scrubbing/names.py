@@ -32,7 +32,7 @@ DOUBTFUL: Final = frozenset(
     "key code appid xapplication ticket authentication sign sig signature session sid auth oauth cookie hmac"
     " crumb sas pw bearer st sk ak tk sess".split()
 )
-# Names that end like this count as exact names with any prefix.
+# Names with these endings count as exact names, whatever their prefix.
 EXACT_ENDINGS: Final = tuple(
     (
         "apikey apisecret apitoken accesstoken authtoken refreshtoken clientsecret secretkey secretaccesskey"
@@ -40,7 +40,7 @@ EXACT_ENDINGS: Final = tuple(
         " privatetoken accesskeyid webhooksecret signingsecret appsecret apikeyid consumersecret masterkey secret"
     ).split()
 )
-# The kinds of names that end like this.
+# Kinds by the ending of a name.
 ENDINGS: Final = {
     "ACCESS_TOKEN": "accesstoken authtoken bearertoken",
     "REFRESH_TOKEN": "refreshtoken",
@@ -55,7 +55,7 @@ ENDINGS: Final = {
     "API_KEY": "apikey",
     "CLIENT_ASSERTION": "clientassertion",
 }
-# A word that ends like one of these consists of several words, or ends with this word.
+# A word with one of these endings is split into what precedes the ending and the words of the ending.
 COMPOUNDS: Final = (
     "session-id session-key secret-key private-key access-key auth-key app-key license-key master-key public-key"
     " pass-key api-secret apikey token secret password passwd passphrase passcode signature sessid pwd credential"
@@ -83,7 +83,7 @@ AROUND: Final = frozenset(
 )
 # Before `id`, these do not mean an ordinary identifier.
 SECRET_IDS: Final = frozenset("session sid sess".split())
-# Names that begin like this ask a question, or say what a digest is of; those with words about limits are about quotas.
+# Names that begin with one of these ask a question or describe a digest; names with limit words are about quotas.
 CONDITIONS: Final = frozenset(
     "has have is are can should require requires needs use uses allow enable disable checksum".split()
 )
@@ -228,7 +228,7 @@ DOUBTFUL_FIELDS: Final = {
     " sasUrl",
     "PRIVATE_KEY": "d pem",
 }
-# Ordinary things whose names contain a word of a credential and are not recognized by their words.
+# Names of ordinary things that contain a credential word and that no other rule recognizes as ordinary.
 ORDINARY: Final = frozenset(
     (
         # requests and caching

@@ -92,7 +92,7 @@ def _plain(plain: Needle, text: str, *, is_exact: bool) -> Iterator[Needle]:
     """Yield the secret itself, what it becomes when the escapes around it are undone, and other charsets."""
     written = [plain.literal, *without_escapes(plain.literal)]
     if not text.isascii():
-        # In Latin-1, even if an escape such as xe9 is a character rather than a byte; in UTF-16.
+        # Also in Latin-1, even where an escape such as xe9 stands for a character rather than a byte, and in UTF-16.
         narrow = (each.encode("latin-1" if each < "\u0100" else "utf-8", "surrogatepass") for each in text)
         written += [b"".join(narrow), *(text.encode(wide, "surrogatepass") for wide in ("utf-16-le", "utf-16-be"))]
     is_exact = is_exact or not _is_unmistakable(text)
@@ -109,7 +109,7 @@ def _coded(plain: Needle, text: str) -> Iterator[Needle]:
     quoted = quote(text, safe="", errors="surrogatepass"), quote_plus(text, errors="surrogatepass")
     for inner in dict.fromkeys((text, json.dumps(text)[1:-1], html.escape(text), *quoted)):
         data = inner.encode("utf-8", "surrogatepass")
-        # In hex also as a list, whose commas do not count.
+        # Hex may also be written as a list, whose commas are ignored.
         for written in (data.hex().encode(), b"0x" + data.hex("_").replace("_", "0x").encode()):
             yield _whole(plain, written, "in hex")
         for core, before, after in _cores(data, base64.b64encode, 6):

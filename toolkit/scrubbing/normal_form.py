@@ -15,11 +15,11 @@ from typing import AnyStr, Final
 _LETTERS_AND_DIGITS: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DROPPED: Final = bytes(sorted(set(range(0x80)) - set(_LETTERS_AND_DIGITS)))
 _LOWER: Final = bytes(range(256)).lower()
-# What quoting, escaping, encoding as a form and breaking into lines add to a text or remove from it.
+# What quoting, escaping, form encoding and line breaking add to a text or remove from it.
 LOOSE: Final = b"\\'\"+\0 \t\n\r\x0b\x0c"
 CONTROLS: Final = bytes(byte for byte in (*range(1, 32), 127) if byte not in b"\t\n\v\f\r\x1b")
-_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")  # with which UTF-16 begins
-_LEAST_ZEROS: Final = 4  # one byte in so many is zero in UTF-16
+_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")  # byte order marks of UTF-16
+_LEAST_ZEROS: Final = 4  # in UTF-16, more than one byte in this many is zero
 
 
 def normal_form(data: bytes) -> bytes:

@@ -10,7 +10,7 @@ from typing import Final
 SHORTEST_PIECE: Final = 12  # characters; shorter runs of ordinary text may match a secret by chance
 _HEADERS: Final = ("eyJhbGci", "eyJ0eXAi", "eyJraWQi")  # of signed tokens (RFC 7515 section 4), which many tokens share
 _SIGN: Final = 4  # characters
-_STEP: Final = SHORTEST_PIECE - _SIGN + 1  # in every piece, one of the signs begins at a multiple of it
+_STEP: Final = SHORTEST_PIECE - _SIGN + 1  # one of the signs in every piece begins at a multiple of this
 
 
 class Pieces:
@@ -18,8 +18,8 @@ class Pieces:
 
     def __init__(self) -> None:
         self._secrets: dict[str, None] = {}
-        self._signs: set[str] = set()  # every four characters of each secret
-        self._stand_ins: dict[str, str] = {}  # by every twelve characters of each secret
+        self._signs: set[str] = set()  # every run of four characters in each secret
+        self._stand_ins: dict[str, str] = {}  # keyed by every run of twelve characters in each secret
 
     def add(self, secret: str, stand_in: str) -> None:
         """Add a secret, and what is shown in place of its pieces."""

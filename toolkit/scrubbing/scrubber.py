@@ -40,7 +40,7 @@ _Message = TypeVar("_Message", RecordedRequest, RecordedResponse)
 _CODEC: Final = "utf-8", "surrogatepass"
 _LEAST_ERROR: Final = 400  # RFC 9110 section 15.5
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-_LARGE: Final = 1 << 16  # bytes of a body that is searched separately
+_LARGE: Final = 1 << 16  # bytes; a larger body is searched separately
 _LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
 
 
@@ -70,7 +70,7 @@ class Scrubber:
         self._rules: AppliedRules | None = None
         self.recorded = b""
         self._used: tuple[Mapping[str, str], str] | None = None
-        self._noted: HeaderList = ()  # credential headers of the last request that was looked up as it is written
+        self._noted: HeaderList = ()  # credential headers of the last request that was looked up unscrubbed
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
 
@@ -238,7 +238,7 @@ class Scrubber:
         # A secret may contain an address, such as a webhook, and would not be found once its host is symbolic.
         return self._symbolize(self.known.scrub(data, in_url=in_url))
 
-    def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - as _Change takes it
+    def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - required by _Change
         return data if self._addresses is None else self._addresses.replace_in(data)
 
 

@@ -17,8 +17,8 @@ from toolkit.scrubbing.needles import Needle, needles_of
 from toolkit.scrubbing.normal_form import cased_form, exact_form
 from toolkit.scrubbing.views import View
 
-WIDTH: Final = 4  # bytes of a window, and from one position that is read to the next
-_EXTENT: Final = 2 * WIDTH - 1  # bytes of the windows of one needle
+WIDTH: Final = 4  # bytes of a window, and between the positions that are read
+_EXTENT: Final = 2 * WIDTH - 1  # bytes that the windows of one needle cover
 _IN_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _LINE_ENDS: Final = frozenset(b"\r\n\0")
 _SPACE, _PLUS, _BACKSLASH, _APOSTROPHE = b" +\\'"
@@ -134,7 +134,7 @@ def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
     for character in characters:
         while 0 <= (seen := at if step > 0 else at - 1) < len(data) and data[seen] in ignored - {character}:
             at += step
-        ignored = _LINE_ENDS | {_APOSTROPHE} if character == _APOSTROPHE else _LINE_ENDS  # YAML doubles it
+        ignored = _LINE_ENDS | {_APOSTROPHE} if character == _APOSTROPHE else _LINE_ENDS  # YAML doubles apostrophes
         beside = data[seen] if 0 <= seen < len(data) else None
         if beside == character or (character == _SPACE and beside == _PLUS):
             at += step

@@ -36,10 +36,10 @@ class Strength(Enum):
 
 
 _LONGEST: Final = 16_384  # characters; longer strings are documents
-_LOOKED_AT: Final = 40  # characters at the end whose neighbours are priced
+_LOOKED_AT: Final = 40  # characters at the end whose sequence is rated
 _LONG_ENOUGH: Final = 16  # characters; a shorter value is strong only if it mixes three classes of characters
-_BITS: Final = 9.0  # by how much a value must be less likely as written text than as random text
-_BITS_FOR_LETTERS: Final = 14.0  # without digits, all in one case: long words come close
+_BITS: Final = 9.0  # bits by which a value must be less likely as written text than as random text
+_BITS_FOR_LETTERS: Final = 14.0  # for letters in one case only, because long words come close to the limit
 _BITS_FOR_SHORT: Final = 14.0
 
 _FOLLOWING: Final = (
@@ -56,7 +56,7 @@ _FOLLOWING: Final = (
 _FIRST: Final = "ijhijjkljolkjkkiqjgiklllpo"
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz"
 _MARKS: Final = "-_./+~"
-# From a lower-case letter, a capital, a digit and a mark to each of these, in bits.
+# Cost in bits of going from a lower-case letter, a capital, a digit or a mark to each of these classes.
 _CLASS_PRICES: Final = ((0.2, 6.0, 6.6, 3.7), (1.3, 1.1, 3.9, 4.1), (3.2, 2.7, 0.6, 3.6), (0.3, 3.0, 5.6, 3.8))
 _PRICE_OF_PUNCTUATION: Final = 7.0
 _LOWER, _UPPER, _DIGIT, _MARK = range(4)
@@ -74,9 +74,9 @@ _LOOKALIKE: Final = re.compile(
     r"(?:sha[0-9]{1,3}|md5)[-:=][A-Za-z0-9+/=]{16,128}|"
     r"0x[0-9a-fA-F]{8,128}|"
     r"01[0-9A-HJKMNP-TV-Z]{24}|"  # ULID
-    r"Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{50,60}|"  # content of IPFS
-    r"(?!SK)[A-Z]{2}[0-9a-f]{32}|"  # identifiers of Twilio
-    r"[a-z][a-z_]{1,30}-[0-9a-f]{32}(?:[0-9a-f]{8})?|"  # keys of caches and of Dask
+    r"Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{50,60}|"  # IPFS content identifiers
+    r"(?!SK)[A-Z]{2}[0-9a-f]{32}|"  # Twilio identifiers
+    r"[a-z][a-z_]{1,30}-[0-9a-f]{32}(?:[0-9a-f]{8})?|"  # cache keys and Dask keys
     r"(?:[0-9a-fA-F]{2}[:-]){5,63}[0-9a-fA-F]{2}|(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}|"
     r"(?:[0-9a-f]{16}|[0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})|"
     r"(?:[0-9A-F]{16}|[0-9A-F]{24}|[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{56}|[0-9A-F]{64}|[0-9A-F]{96}|[0-9A-F]{128})"
@@ -101,8 +101,8 @@ _ALGORITHM: Final = re.compile(
 )
 _TINY_PARTS: Final = re.compile(
     r"[A-Za-z0-9^@?=<>]{0,3}(?:[:;,._/|=-]+[A-Za-z0-9^@?=<>]{0,3}){3,}"
-)  # of a structure, a list
-_DRAWING: Final = re.compile(r"[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+")  # a path of SVG
+)  # such as of a structure or a list
+_DRAWING: Final = re.compile(r"[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+")  # an SVG path
 # A part of a path: a word, a number, a UUID, a digest.
 _SEGMENT: Final = re.compile(
     r"[A-Za-z]?[a-z]*(?:[_.-][a-z]+)*[_.-]?[0-9]{0,8}|[A-Z]{1,12}|[0-9a-fA-F-]{32,64}|[0-9._:-]{0,24}"

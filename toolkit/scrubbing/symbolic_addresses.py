@@ -11,21 +11,21 @@ from toolkit.core.addresses import is_loopback
 from toolkit.core.document import ADDRESS_NAMES, SYMBOLIC_ENDING, symbolic_address
 from toolkit.scrubbing.normal_form import spliced
 
-# Written in URLs, and escaped as in JSON and in queries, even several times.
+# As written in URLs, or escaped as in JSON and query strings, even several times.
 _SLASH: Final = rb"(?:\\{0,7}/|%(?:25){0,3}2[Ff]|\\{1,7}u002[Ff])"
 _COLON: Final = rb"(?::|%(?:25){0,3}3[Aa])"
 _PORT: Final = re.compile(_COLON + rb"([0-9]{1,5})")
-# If this follows a host or an address, it is the beginning of another one.
+# Must follow a host or an address. Otherwise it is only the beginning of a longer one.
 _END: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9])"
-# What comes before a host, read backwards, which is faster: slashes and a scheme, or nothing that makes it the end of
-# another name.
+# What comes before a host, read backwards, which is faster: slashes and a scheme, or anything after which the host is
+# not just the end of another name.
 _BEFORE: Final = re.compile(
     rb"(?P<slashes>(?:/\\{0,7}|f2(?:52){0,3}%|f200u\\{1,7}){2})(?:(?::|a3(?:52){0,3}%)(?P<scheme>s?ptth))?"
     rb"|\.?(?:\Z|[^a-z0-9_.-]|[0-9a-f]{2}(?:52){0,3}%|[bfnrt]\\|[0-9a-f]{4}u\\)"
 )
 _LONGEST_BEFORE: Final = 40  # bytes
 _DEFAULT_PORTS: Final = {b"https": 443, b"http": 80}
-_OTHER: Final = b"other" + SYMBOLIC_ENDING.encode()  # in URLs at the host of an address that are not below it
+_OTHER: Final = b"other" + SYMBOLIC_ENDING.encode()  # for URLs with the host of an address but not below its path
 _DOMAIN: Final = SYMBOLIC_ENDING[1:].encode()
 
 

@@ -30,9 +30,9 @@ from toolkit.scrubbing.normal_form import (
     normal_positions,
 )
 
-DEEPEST: Final = 5  # encodings and formats within each other: one is for the file, in which a body may be base64
-_SMALL: Final = 1 << 16  # bytes; in a larger text, encodings are sought only before and after its escapes are undone
-_BETWEEN: Final = b"\n\xff\n"  # parts of a view
+DEEPEST: Final = 5  # nested encodings and formats, including one for the file, in which a body may be base64
+_SMALL: Final = 1 << 16  # bytes; larger text is searched for encodings only before and after its escapes are undone
+_BETWEEN: Final = b"\n\xff\n"  # separates the parts of a view
 _PRINTABLE: Final = flags_of(bytes({*range(128)} - {*CONTROLS}))
 _PRINTABLE_RUN: Final = re.compile(rb"\x01{11,}+")
 _SHORTEST: Final = 16  # characters of a run that is decoded if there are secrets of this length
@@ -287,7 +287,7 @@ def _code_of(head: bytes) -> str:
             beginning = decode(head)
             if is_text(beginning) or beginning.startswith(MAGICS):
                 return name
-            if name == "hex":  # digests and identifiers, which text in another encoding does not look like
+            if name == "hex":  # digests and identifiers are hex, and do not look like other encodings
                 break
     return ""
 

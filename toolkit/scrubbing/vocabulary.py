@@ -37,7 +37,7 @@ class Place(StrEnum):
 
 COOKIE_HEADERS: Final = frozenset({"cookie", "set-cookie", "cookie2", "set-cookie2"})
 COOKIE: Final = "COOKIE"
-_KEY_HEADERS: Final = (("apikeyid", "API_KEY_ID"), ("apisecretkey", "API_SECRET_KEY"))  # of the document, any prefix
+_KEY_HEADERS: Final = (("apikeyid", "API_KEY_ID"), ("apisecretkey", "API_SECRET_KEY"))  # in the document; any prefix
 
 _WORDS: Final = {word: kind for kind, words in names.WORDS.items() for word in words.split()}
 _ENDINGS: Final = {ending: kind for kind, endings in names.ENDINGS.items() for ending in endings.split()}
@@ -89,7 +89,7 @@ _KINDS: Final = {
     *(kind for _, kind in (*_ENDINGS.items(), *_KEY_HEADERS)),
     COOKIE,
     "CLIENT_ID",
-    "HEADER",  # of an unknown name, whose value looks random
+    "HEADER",  # a header with an unknown name and a value that looks random
     "SIGNED_TOKEN",
     "SECRET",
 }
@@ -237,12 +237,12 @@ def is_placeholder(value: str) -> bool:
     return match[1] in _KINDS if match else value == Placeholder.BASIC
 
 
-_TO_STANDARD: Final = str.maketrans("-_", "+/")  # from the alphabet of base64 for URLs
+_TO_STANDARD: Final = str.maketrans("-_", "+/")  # from the base64url alphabet
 _LONG_ENOUGH: Final = 16  # characters
 _PRIVATE_EXPONENT: Final = re.compile(r"[A-Za-z0-9_-]{40,}={0,2}")  # of a JWK (RFC 7518); one letter may mean anything
-_PATH: Final = re.compile(r"/?(?:[\w.-]+/)*[a-z][a-z_-]{3,}/.*|/.*")  # of a file or an object of storage
+_PATH: Final = re.compile(r"/?(?:[\w.-]+/)*[a-z][a-z_-]{3,}/.*|/.*")  # of a file or a storage object
 _NUMBER: Final = re.compile(r"[-+]?[0-9]{1,20}+(?:\.[0-9]{1,20}+)?")
-_DIGITS_COUNT: Final = frozenset({"PASSWORD", "PIN", "OTP"})  # kinds of what people type in digits
+_DIGITS_COUNT: Final = frozenset({"PASSWORD", "PIN", "OTP"})  # kinds of secrets that people type as digits
 _NO_VALUES: Final = frozenset(
     "required optional invalid missing string null none nil true false bearer basic mac undefined unknown empty n/a yes"
     " no boolean integer number object array text password hidden jwt".split()
@@ -291,7 +291,7 @@ def secret_kind(name: str, value: str, place: Place, strength: Strength) -> str 
             return None
         return kind
     if strength is Strength.LOOKALIKE:
-        # A token in a document may be one of a blockchain, which has an address.
+        # A token in a document may be a blockchain token, which has an address.
         is_address = value.startswith("0x") and place is Place.JSON and normal_name(name).endswith("token")
         return kind if is_core_name(name, place) and not is_address else None
     return None

@@ -1,4 +1,4 @@
-"""A session as text and as a card for a notebook: who calls, where the responses come from, which token is current."""
+"""A session as text and as a card for a notebook: the caller, the source of the responses, and the current token."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PRACTICE: Final = "practice"  # in place of the above: a practice service answer
 
 
 def caller_text(environment: Environment, credentials: Credentials | None) -> str:
-    """Return who calls, such as `desk · client secret · sandbox broker partner`."""
+    """Return a description of the caller, such as `desk · client secret · sandbox broker partner`."""
     holder = environment.rules.holder
     return f"{credentials.name} · {credentials.kind} · {holder}" if credentials else f"{holder}, as recorded"
 
 
 def session_html(session: AnySession, ledger: Ledger) -> str:
-    """Return the card: who calls what, where the responses come from, and which token is current."""
+    """Return the card as HTML: the caller, its interfaces, the source of the responses, and the current token."""
     environment, cassette, ended = session.environment, session.cassette, ledger.last_ended_at()
     interfaces = [interface for interface in environment.rules.addresses if interface is not Interface.AUTH]
     name = name_of(session)
@@ -53,7 +53,7 @@ def session_html(session: AnySession, ledger: Ledger) -> str:
 
 
 def kind_text(cassette: Cassette | None) -> str:
-    """Return where responses come from: `live calls`, or what the cassette in use says."""
+    """Return the source of the responses: `live calls`, or the `source` of the cassette in use."""
     return "live calls" if cassette is None else cassette.source
 
 
@@ -62,8 +62,8 @@ def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
 
     Args:
         cassette: the cassette in use, or None for live calls.
-        ended: when the last call ended, or None before the first call. Live responses are dated by it, because a saved
-            display must not depend on the day on which it is shown.
+        ended: when the last call ended, or None before the first call. It is shown as the date of live responses, so
+            that a saved display does not depend on the day on which it is viewed.
     """
     if cassette is not None and (cassette.replays or not cassette.records):
         return kind_text(cassette)
@@ -71,7 +71,7 @@ def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
 
 
 def remaining_text(token: Token, number: int | None, now: datetime) -> str:
-    """Return how long a token lasts at an instant: `token 1 · 12:07 of 14:59 left`; without a number if it has none."""
+    """Return the time left on a token: `token 1 · 12:07 of 14:59 left`, without `token 1` if it has no number."""
     numbered = f"token {number} · " if number else ""
     return f"{numbered}{minutes_text(token.remaining(now))} of {minutes_text(token.lifetime)} left"
 

@@ -1,4 +1,4 @@
-"""The pages of a list: `tk.pages` reads them one after another, with any client of httpx or httpx2."""
+"""`tk.pages`: read the pages of a list one after another, with any httpx or httpx2 client."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def pages(
     params: Mapping[str, Any] | None = None,
     cursor: Cursor | None = None,
 ) -> Pages:
-    """Return the pages of a list, as responses to go through with `for`, or `async for` with an async client.
+    """Return the pages of a list as responses to iterate over with `for`, or with `async for` if the client is async.
 
     >>> table = tk.tabulate(tk.pages(session.broker, "/v1/accounts"))
     >>> for response in tk.pages(session.broker, "/v1/accounts", params={"page_size": 50}):
@@ -56,25 +56,27 @@ def pages(
 
     With an async client: `tk.tabulate([page async for page in tk.pages(client, path)])`.
 
-    Nothing is sent before the loop begins, and each page is requested when the loop needs it. Each loop starts with the
-    first page again. The next page comes from the response: a `Link` header with `rel="next"` (RFC 8288), a member such
-    as `next`, `next_url` or `links.next` that is a URL, or a member `nextPageToken` or `next_page_token`, which is sent
-    as `pageToken` or `page_token`. For any other cursor, pass `cursor`; without it, the loop ends with a warning. A
-    missing, null, empty or false cursor is the end. The service document does not describe paging.
+    Nothing is sent before the loop begins, and each page is requested when the loop needs it. Each new loop starts
+    again at the first page. The next page comes from the response: a `Link` header with `rel="next"` (RFC 8288), a
+    member such as `next`, `next_url` or `links.next` that is a URL, or a member `nextPageToken` or `next_page_token`,
+    which is sent as `pageToken` or `page_token`. For any other cursor, pass `cursor`; without it, the loop ends with a
+    warning. The list ends when the cursor is missing, null, empty or false. The service document does not describe
+    paging.
 
     From the second page on, progress is shown if the loop takes longer than half a second, as with `tk.progress`.
 
     Args:
         client: an interface of a session, or any other client of httpx or httpx2.
         path: path or URL of the first page.
-        params: query parameters of the first page. The next pages are requested as the service says.
+        params: query parameters of the first page. The later pages are requested as the responses specify.
         cursor: dotted path of the member with the cursor, and the parameter to send it as, such as
             `("meta.next_cursor", "cursor")`. Or "page", if the service has a parameter of this name that counts pages,
             or "offset", if it has one that counts the rows before a page. Both start from their value in `params` and
             continue until a page has no rows, or the same rows as the page before.
 
     Raises:
-        ConfigurationError: if an argument is invalid; in the loop, if an async client needs `async for`, or vice versa.
+        ConfigurationError: if an argument is invalid; in the loop, if `for` is used with an async client, or `async
+            for` with a sync one.
         ServiceError: in the loop, if a page has an error status or cannot be decoded, or if a page names itself or an
             earlier page as the next one.
         Unreachable: in the loop, if the service cannot be reached.
@@ -103,7 +105,7 @@ class Pages:
     Attributes:
         request: the request for the next page, or None after the last one.
         number: number of the page that `request` asks for, from 1.
-        more: what says that more pages follow the last one, if it cannot be followed.
+        more: what the last page says about further pages, if they cannot be requested.
     """
 
     request: httpx.Request | None
@@ -163,14 +165,14 @@ class Pages:
         self._warn_of_more()
 
     def begin(self) -> Self:
-        """Set `request` to the one for the first page. Each loop does so for a copy."""
+        """Set `request` to the request for the first page. Each loop does this on its own copy of the object."""
         self.request = self._first_request()
         self.number, self.more = 1, None
         url = self.request.url
         self._first = url if isinstance(url, httpx.URL) else httpx.URL(str(url))  # of httpx2
         self._headers = [(name, value) for name, value in self.request.headers.raw if name.lower() not in _OWN_HEADERS]
         self._asked = {str(self._first)}
-        self._count = self._rows = 0  # of pages or rows before the next page; of the last page
+        self._count = self._rows = 0  # pages or rows before the next page; rows of the last page
         self._seen: set[int] = set()  # hashes of the rows of each page
         return self
 
@@ -201,7 +203,7 @@ class Pages:
         return self.number == 1 or self._rows > 0
 
     def go_on(self, response: httpx.Response) -> None:
-        """Set `request` to the one for the page after this response."""
+        """Set `request` to the request for the page after this response."""
         self.request = None
         if self._only_first:
             return
@@ -256,7 +258,7 @@ class Pages:
             warn(f"More pages follow after page {self.number}: {self.more.words}. {self.more.advice}")
 
     def _about_page(self, error: _Error) -> _Error:
-        """Return the error with the number of the page, unless it is the first."""
+        """Return the error with the page number added, unless the page is the first one."""
         what = error.what[:1].lower() + error.what[1:]
         return error.reworded(f"Page {self.number}: {what}", error.next_step) if self.number > 1 else error
 
@@ -289,7 +291,7 @@ def message_of(response: Any, scrub: Callable[[str], str]) -> str:
 
 
 class AccountPages(Pages):
-    """The pages of a session's accounts, which become a table, or an error that contains no secret."""
+    """The pages of a session's accounts, which `table` turns into a table, or into an error without secrets."""
 
     def __init__(self, session: BaseSession[Any], params: Mapping[str, Any], *, all_pages: bool) -> None:
         interface, path = session.environment.rules.accounts
@@ -320,14 +322,14 @@ class AccountPages(Pages):
             )
 
     def table(self) -> pd.DataFrame:
-        """Return the table of the pages, readable when shown; errors as in `Session.accounts`."""
+        """Return the pages as one table with a readable display. Raises the errors of `Session.accounts`."""
         from toolkit.tables.building import TableBuilder, table_of
         from toolkit.tables.display import readable
 
         try:
             builder = TableBuilder(is_one_row=self._is_one_account)
             table = table_of(builder, self.responses, are_pages=len(self.responses) > 1)
-        except TabulationError as error:  # it quotes a body, and may cut a secret in two
+        except TabulationError as error:  # its message quotes a body, and may cut a secret in two
             holds_secret = any(self._known.scrub(answer.content) != answer.content for answer in self.responses)
             what = "The answer cannot be read as a table." if holds_secret else self._known.scrub_text(error.what)
             failure = TabulationError(what, error.next_step)
@@ -336,7 +338,7 @@ class AccountPages(Pages):
             if more is not None:
                 warn(f"This is one page of the accounts: {more.words}. {self._advice}")
             return readable(table)
-        raise failure  # raised here, it has no context and no frames, which contain the body
+        raise failure  # raised here, without a context or frames that would contain the body
 
     def _with_message(self, error: ServiceError) -> ServiceError:
         """Return the error with the service's own message and, after a refusal, the profile."""

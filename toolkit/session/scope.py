@@ -1,4 +1,4 @@
-"""The scope of a session: who calls, and where the credentials may be sent.
+"""The scope of a session: its caller, and the addresses that its credentials may be sent to.
 
 `open_cassette` and `resolve_credentials` find the cassette, the environment and the credentials of a new session. The
 `Scope` of an interface checks every request, so that credentials are sent to this interface's address only.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
 
 _CREDENTIAL_HEADERS: Final = ("Authorization", "Proxy-Authorization")
-_DIVERTING_EXTENSIONS: Final = frozenset({"target", "sni_hostname"})  # replace the path, and the certificate's name
+_DIVERTING_EXTENSIONS: Final = frozenset({"target", "sni_hostname"})  # replace path and certificate name
 _SLASHES: Final = re.compile(rb"[/\\]+")
 
 
@@ -61,7 +61,7 @@ class Scope:
     Args:
         interface: the interface, for messages.
         own: its configured address, or None in a replay without addresses.
-        symbolic: its symbolic address in recordings, to which links in replayed bodies lead.
+        symbolic: its symbolic address in recordings, which links in replayed bodies point to.
         header_prefix: prefix of the key headers, which callers may not set themselves.
         others: addresses of other interfaces. Paths below them do not belong to this interface, even if they
             are also below `own`.
@@ -184,7 +184,7 @@ def _segments(path: bytes) -> list[bytes]:
 def scope_of(
     interface: Interface, environment: Environment, *, cassette: Cassette | None, settings: Settings
 ) -> tuple[Scope, str]:
-    """Return where the calls of an interface may go, and the base URL of its client: in replay the symbolic address."""
+    """Return the scope of an interface, and the base URL of its client, which is the symbolic address in a replay."""
     rules = environment.rules
     name = rules.addresses.get(interface)
     if name is None:
@@ -210,7 +210,7 @@ def resolve_credentials(
     cassette: Cassette | None,
     settings: Settings,
 ) -> tuple[Environment, Credentials | None, str | None]:
-    """Return the environment, the credentials, and the profile whose recordings are replayed, None for any."""
+    """Return the environment, the credentials, and the profile whose recordings to replay (None for any profile)."""
     given: object = environment
     if isinstance(given, Credentials):
         what = "The first argument of a session is the name of an environment, but credentials were passed."
@@ -272,7 +272,7 @@ def _environment_of(cassette: Cassette) -> Environment:
 
 
 def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, settings: Settings) -> Cassette | None:
-    """Return the cassette of a session: that in the arguments, else that of the running cell, else None for live."""
+    """Return the session's cassette: the one passed, else that of the running cell, else None for live calls."""
     as_mode(mode)
     cassette = current() if cassette is None else cassette
     if cassette is None:

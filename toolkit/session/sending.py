@@ -1,7 +1,7 @@
 """Send a session's requests: through the cassette, then with credentials, then to the network.
 
-One flow for sync and async. The request that the client has and the cassette records never contains a credential, and a
-replayed call needs none.
+One flow serves sync and async. The request that the client holds and the cassette records never contains a credential,
+so a replayed call needs no credentials.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def transport_of(client: object) -> InterfaceTransport:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Sender:
-    """Sends the requests of one session and remembers them in its ledger."""
+    """Sends the requests of one session and records them in its ledger."""
 
     environment: Environment
     credentials: Credentials | None
     identity: Identity  # who calls, for matching recordings
     cassette: Cassette | None  # the session's own cassette
     settings: Settings
-    known: KnownSecrets  # which has the placeholders of the session's own cassette, if there is one
+    known: KnownSecrets  # includes the placeholders of the session's own cassette, if there is one
     store: TokenStore | MemoryTokenStore
     timeout: httpx.Timeout | None = None  # of token requests
     clock: Clock
@@ -94,7 +94,7 @@ class Sender:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def current_token(self) -> tuple[Token, int | None] | tuple[None, None]:
-        """Return the usable token and its number, or None for both; in a replay, the recorded one without its text."""
+        """Return the usable token and its number, or two Nones; in a replay, the recorded token without its text."""
         if _sends(self.cassette):
             grant = self._authorizer.grant if self._authorizer else None
             return (grant.token, grant.authorization.token) if grant and grant.token else (None, None)
@@ -130,7 +130,7 @@ class Sender:
         return through(self.cassette_in_use(), SessionRequest(self, scope, request))
 
     def cassette_in_use(self) -> Cassette | None:
-        """Return the session's own cassette, else that of the running cell, which gets the session's addresses."""
+        """Return the session's own cassette, else that of the running cell, with the session's addresses added."""
         if self.cassette is not None:
             return self.cassette
         cassette = selection.current()
@@ -139,7 +139,7 @@ class Sender:
         return cassette
 
     def authorizer(self) -> Authorizer:
-        """Return the object that adds this session's credentials; the first live request makes it."""
+        """Return the object that adds this session's credentials; it is created by the first live request."""
         if self._authorizer is None:
             with self._lock:  # a second authorizer would start numbering tokens again
                 if self._authorizer is None:
@@ -152,7 +152,7 @@ def _sends(cassette: Cassette | None) -> bool:
 
 
 class SessionRequest(Outgoing):
-    """A request of a session's client: credentials are added below the cassette, and a ledger remembers it."""
+    """A request of a session's client. Credentials are added after the cassette sees it, and a ledger records it."""
 
     __slots__ = ("_below", "_scope", "_sender", "identity", "ledger")
 
@@ -175,11 +175,12 @@ class SessionRequest(Outgoing):
         return self._sender.authorizer().recorded_headers
 
     def send(self, call: Call) -> Flow[httpx.Response]:
-        """Send a copy with credentials, and again in two cases; return the last response.
+        """Send a copy of the request with credentials, send it again in two cases, and return the last response.
 
-        After a 401 to a token that should be valid, it is sent once more with a new token (`auth.authorizers`). GET and
-        HEAD are also sent again after 429, 503 or a connection that broke before a response began (`transport.retry`).
-        Each try gets credentials again, because a token may have expired while the call waited.
+        After a 401 for a token that should be valid, the request is sent once more with a new token
+        (`auth.authorizers`). GET and HEAD are also sent again after 429, 503 or a connection that broke before a
+        response began (`transport.retry`). Credentials are added anew for each try, because a token may have expired
+        while the call waited.
 
         Args:
             call: the call, which has just started; it records the last try and the number of tries.
@@ -230,7 +231,7 @@ def _outcome(request: httpx.Request) -> Flow[Any]:
 def _grant_in_turn(call: Call, authorizer: Authorizer, clock: Clock, pace: Pace) -> Flow[Grant]:
     """Wait for the call's turn, start the call, and return credentials that are valid at that instant.
 
-    Waiting for the turn comes last: calls that waited for the same token must not be sent all at once.
+    Waiting for the turn comes last, so that calls that waited for the same token are not sent all at once.
     """
     turn = pace.turn(call.since)
     while True:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
 
 ClientType = TypeVar("ClientType", httpx.Client, httpx.AsyncClient)
-_LEAST: Final = 0.001  # seconds of a timeout, and calls a second
+_LEAST: Final = 0.001  # minimum for a timeout in seconds, and for the calls per second
 
 
 class BaseSession(Generic[ClientType]):
@@ -48,10 +48,10 @@ class BaseSession(Generic[ClientType]):
         credentials: the caller's credentials; None in a replay without credentials.
         settings: the effective addresses, header prefix and cassettes folder.
         cassette: the cassette that is replayed and recorded, or None when live.
-        is_practice: True if a practice service of this process answers, so that no real account is involved.
+        is_practice: True if a practice service in this process answers, so that no real account is involved.
         retry: limits for sending failed calls again.
         per_second: maximum number of calls per second that this session asks for, or None.
-        is_closed: True once the session is closed: it sends and replays nothing more, but keeps its tables.
+        is_closed: True once the session is closed. It then sends and replays nothing, but keeps its tables.
         replays_only: True if the cassette answers all calls, so that nothing is sent.
     """
 
@@ -88,16 +88,16 @@ class BaseSession(Generic[ClientType]):
             mode: vcrpy's record mode, by default `once`.
             settings: by default those of the project and the TOOLKIT_* variables.
             token_store: where tokens are kept; by default in this process, shared by its sessions. "shared" keeps them
-                encrypted in the user's cache folder, for all processes that have the credentials (but in memory if a
-                Signer has the private key). It may also be a store of your own.
+                encrypted in the user's cache folder, for all processes that have the credentials (but in memory if the
+                private key is held by a Signer). It may also be a store of your own.
             timeout: seconds, an httpx.Timeout, or None for no limit. A number does not limit how long a call waits
-                behind a hundred others of the session; an httpx.Timeout does, with its `pool`. A failed token request
-                is sent again within this time; there, None means 30 seconds.
+                behind a hundred others of the session; the `pool` of an httpx.Timeout does. A failed token request is
+                sent again within this time, or within 30 seconds if it is None.
             verify: which TLS certificates are trusted: "system" for those that this machine trusts, the path of a file
-                or folder with certificate authorities, or an ssl.SSLContext. True means what the settings say or, by
-                default, what httpx trusts (SSL_CERT_FILE and SSL_CERT_DIR override that). False is allowed for loopback
-                only.
-            proxy: a proxy for everything but loopback; by default that of the proxy variables.
+                or folder with certificate authorities, or an ssl.SSLContext. True means what the settings specify, or
+                by default the certificates that httpx trusts (SSL_CERT_FILE and SSL_CERT_DIR override those). False is
+                allowed for loopback only.
+            proxy: a proxy for everything but loopback; by default the one in the proxy environment variables.
             transport: a transport of httpx or httpx2 to use instead of the network, mainly for tests.
             clock: by default the machine's.
             retry: True to send GET and HEAD again after 429, 503 or a broken connection, False to disable this, or a
@@ -106,7 +106,7 @@ class BaseSession(Generic[ClientType]):
                 None for no limit. The lowest rate among the open sessions applies.
 
         Raises:
-            ConfigurationError: if something that is needed is missing or invalid.
+            ConfigurationError: if a required value is missing, or a value is invalid.
             CredentialsMismatch: if the credentials belong to another environment.
             UnsafeAddress: if the project's `.env` sets certificate authorities, a proxy or a TLS key log.
             CassetteError: if the cassette cannot be opened, or the cassette to replay does not exist.
@@ -298,11 +298,11 @@ class BaseSession(Generic[ClientType]):
 
 
 class Session(BaseSession[httpx.Client]):
-    """A caller in one environment: ordinary httpx clients that authenticate, record and replay.
+    """A session of one caller in one environment, with ordinary httpx clients that authenticate, record and replay.
 
-    `trading`, `market_data` and `broker` are httpx.Client objects with the interface's base URL. An interface that
-    section 1 of the service document does not allow the caller raises InterfaceNotAllowed. Closing is optional; a
-    `with` block does it.
+    `trading`, `market_data` and `broker` are httpx.Client objects with the interface's base URL. Access to an interface
+    that section 1 of the service document does not allow for the caller raises InterfaceNotAllowed. Closing is
+    optional; a `with` block does it.
     """
 
     _client_class = httpx.Client
@@ -312,13 +312,13 @@ class Session(BaseSession[httpx.Client]):
 
         An account holder's account is one row with all its fields; lists in it are JSON text. For a broker partner, all
         pages are read, as `tk.pages` does, unless `pages` is False or a parameter selects one page: limit, page,
-        page_size, per_page, offset, cursor or page_token. In that case, a warning says if there are more. A replay ends
-        with the last recorded page, also with a warning.
+        page_size, per_page, offset, cursor or page_token. If a parameter does, a warning says if there are more
+        accounts. A replay ends with the last recorded page, also with a warning.
 
         Args:
             pages: False to read the first page only; not sent to the service.
-            params: query parameters, sent as they are, even `numbers=`. Amounts are floats; for exact decimals, use
-                `tk.tabulate(tk.pages(session.broker, "/v1/accounts"), numbers="decimal")`.
+            params: query parameters, sent to the service unchanged; this includes `numbers=`. Amounts are floats; for
+                exact decimals, use `tk.tabulate(tk.pages(session.broker, "/v1/accounts"), numbers="decimal")`.
 
         Raises:
             ServiceError: if the service answers with an error status, or its response cannot be decoded.
@@ -348,7 +348,7 @@ class Session(BaseSession[httpx.Client]):
 
 
 class AsyncSession(BaseSession[httpx.AsyncClient]):
-    """A session for `await`: as `Session`, with httpx.AsyncClient objects."""
+    """An asynchronous session: like `Session`, but with httpx.AsyncClient objects."""
 
     _client_class = httpx.AsyncClient
 
@@ -379,7 +379,7 @@ def _as_timeout(timeout: Any) -> httpx.Timeout | None:
     """Return the timeout of a session, checked: httpx would notice an invalid timeout only at the first call.
 
     A number of seconds limits connecting, sending and each part of the response. It does not limit how long a call
-    queues behind other calls of the session. An httpx.Timeout limits what it names.
+    queues behind other calls of the session. With an httpx.Timeout, the limits are the ones that it sets.
 
     Raises:
         ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout.

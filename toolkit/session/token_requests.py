@@ -1,4 +1,4 @@
-"""What adds credentials to a session's calls, and the token requests for that.
+"""The object that adds credentials to a session's calls, and the token requests that this needs.
 
 Token requests are recorded along with the calls, but never replayed on their own.
 """
@@ -35,10 +35,10 @@ _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "cont
 
 
 def make_authorizer(sender: Sender) -> Authorizer:
-    """Return what adds a session's credentials, after a check that they may be sent to its addresses."""
+    """Return the object that adds a session's credentials, after checking that they may be sent to its addresses."""
     credentials, settings = sender.credentials, sender.settings
     if credentials is not None:
-        check_destinations(credentials, settings)  # nothing was sent yet, token requests included
+        check_destinations(credentials, settings)  # nothing has been sent yet, not even a token request
     if isinstance(credentials, KeyPair):
         return KeyPairAuthorizer(credentials, header_prefix=settings.header_prefix)
     if credentials is None:
@@ -76,7 +76,7 @@ class TokenExchange:
         self._lock = threading.Lock()
 
     def number(self, token: Token) -> int:
-        """Return the token's number in this session, in the order of first use, after those of its cassette.
+        """Return the token's number in this session. Numbers follow the order of first use, after the cassette's.
 
         From then on, no recording contains the token's text.
         """
@@ -102,7 +102,7 @@ class TokenExchange:
             body = yield ReadAndClose(response, _LARGEST_REPLY)
         except (httpx.TransportError, httpx.DecodingError) as error:
             failure = unreachable(f"The token endpoint at {origin(request.url)}", error)
-        if failure is not None:  # raised here, it has no context, which would contain the request
+        if failure is not None:  # raised here, without a context that would contain the request
             raise failure
         call.end(clock)
         try:
@@ -119,7 +119,7 @@ class TokenExchange:
         except TokenError as error:
             body = b""  # some tracebacks show local variables
             raise error.with_traceback(None) from None
-        self.number(token)  # also makes its text known
+        self.number(token)  # also adds its text to the known secrets
         call.status = response.status_code
         self._sender.ledger.add(call)
         self._record(token_request, response, body, call, token)

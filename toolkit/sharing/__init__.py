@@ -1,8 +1,8 @@
-"""Recordings and notebooks for other people: copies to give away, and tests that play recordings.
+"""Share recordings and notebooks: copies to give away, and tests that play recordings.
 
 - `saved_secrets` looks for secrets in files, including those of the saved credentials.
-- `publish` makes a copy of a notebook to share: `copying` replaces values in what the notebook plays and in its
-  strings, and searches the result; `page` makes an HTML page that needs no Jupyter.
-- `drift` repeats recorded reads live, and lists what the service answers differently today.
-- `pytest_plugin` gives tests sessions that replay, and collects notebooks as tests.
+- `publish` makes a copy of a notebook to share: `copying` replaces values in the recordings that the notebook plays and
+  in its text and code, and then searches the result for them; `page` makes an HTML page that needs no Jupyter.
+- `drift` repeats recorded GET and HEAD requests live, and lists how the responses differ today.
+- `pytest_plugin` provides replaying sessions to tests, and collects notebooks as tests.
 """

@@ -1,7 +1,8 @@
-"""Copies of recordings and of a notebook for others: with values replaced, and searched for any that are left.
+"""Copy recordings and a notebook for others, replace values in the copies, and search them for any that are left.
 
 The recordings are scrubbed again with today's rules. Every value that a rule replaced in them is also replaced in the
-text and the code of the notebook, as plain text, and so are the longer words of a name. Then everything is searched.
+text and the code of the notebook, as plain text. If the value is a name of several words, the longer words are also
+replaced one by one. Finally, everything is searched for values that are left.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from toolkit.scrubbing.rules.model import project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.verification.compare import with_texts, without_png_metadata
 
-_SHORTEST: Final = 4  # characters of a value that is replaced in strings
-_SHORTEST_PART: Final = 5  # letters of a word in a name that is also replaced alone
-_MOST_WORDS: Final = 4  # of a value for which a stand-in is looked up
+_SHORTEST: Final = 4  # characters; shorter values are not replaced in strings
+_SHORTEST_PART: Final = 5  # letters; shorter words of a name are not replaced on their own
+_MOST_WORDS: Final = 4  # words of a value for which a stand-in is looked up
 _PIECE: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
 BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _KEPT_OF_CELLS: Final = ("tags", "slideshow", "jupyter", "raw_mimetype", "format")
 ADVICE: Final = "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml."
-# Of the addresses that only real accounts use (section 1 of the service document).
+# The hosts of the addresses that only real accounts use (section 1 of the service document).
 _REAL_HOSTS: Final = {urlsplit(symbolic_address(name)).netloc for name in ("trading_live", "broker", "auth")}
 
 
@@ -73,7 +74,7 @@ class Replacements:
         return len(self._exact.findall(text))
 
     def line_of(self, text: str) -> int | None:
-        """Return the line, from 1, on which a string contains a value in any case, or None."""
+        """Return the number, from 1, of the first line of a string that contains a value, ignoring case; or None."""
         match = self._any_case.search(text)
         return match and text.count("\n", 0, match.start()) + 1
 
@@ -141,7 +142,7 @@ def copied_cassettes(
 
 
 def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook with a cell that sets values after the cell with the tag `parameters`, as papermill does."""
+    """Return a notebook with a cell that sets values inserted after the one tagged `parameters`, as by papermill."""
     if not parameters:
         return content
     cells = content["cells"]
@@ -157,7 +158,7 @@ def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> d
 
 
 def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> tuple[dict[str, Any], list[str]]:
-    """Return a notebook to publish, still without outputs, and lines that say what was replaced where.
+    """Return a notebook to publish, as yet without outputs, and a list that says what was replaced where.
 
     Metadata about the machine, its programs and people is left out.
     """
@@ -237,7 +238,7 @@ def _refuse_real_accounts(name: str, recorded: Collection[Interaction]) -> None:
 
 
 def _ordinary(recorded: Iterable[Interaction]) -> Iterator[str]:
-    """Yield names of fields, segments of paths and whole values of scrubbed recordings."""
+    """Yield the field names, path segments and complete values in scrubbed recordings."""
     for each in recorded:
         yield from map(unquote, re.split(r"[/?&=.]", each.request.uri))
         for message in each[:2]:

@@ -1,7 +1,7 @@
-"""`drift`: repeat recorded reads live, and report what the service answers differently today.
+"""`drift`: repeat recorded GET and HEAD requests live, and report how the responses differ today.
 
-Only GET and HEAD are repeated: they are safe (RFC 9110 section 9.2.1). All other calls are listed but never sent, and
-so are calls that contain a placeholder or pseudonym of the recording, which the service never issued.
+Only GET and HEAD are repeated: they are safe (RFC 9110 section 9.2.1). All other calls are listed but never sent. The
+    same goes for calls that contain a placeholder or pseudonym from the recording, because the service never issued it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class NotRepeated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The differences between a recording and what the service answers today. All strings are safe to show.
+    """The differences between a recording and the service's responses today. All strings are safe to show.
 
     Attributes:
         path: the recording.
@@ -74,10 +74,10 @@ class Drift:
 
 
 def drift(cassette: str | Path, session: Session) -> Drift:
-    """Repeat the GET and HEAD requests of a recording live, and return what the service answers differently.
+    """Repeat the GET and HEAD requests of a recording live, and return how the responses differ.
 
     Each distinct request is sent once, in the order of the recording, with the session's credentials, retries and rate,
-    and is compared with its first recording, as by `compare_cassettes`. Nothing is recorded.
+    and its response is compared with the first recorded one, as in `compare_cassettes`. Nothing is recorded.
 
     Calls with other methods, of another environment, to addresses that are not the session's, or with a placeholder or
     pseudonym in them are not sent; `not_repeated` lists them.
@@ -106,7 +106,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
         if isinstance(unread := recording.interaction_or_error(number), CassetteCorrupt):
             not_repeated.append(NotRepeated(number + 1, "", "", unread.what))
             continue
-        # A recording of stock vcrpy has real addresses and secrets.
+        # A recording made with stock vcrpy has real addresses and secrets.
         recorded = safe_to_show(recording.interaction(number), tape.scrubber)
         recorded = recorded._replace(request=_own_request(recorded.request))
         head = excerpt(recorded.request.method, 20), excerpt(recorded.request.uri, 500)

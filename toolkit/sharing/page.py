@@ -1,4 +1,4 @@
-"""Make a page from a notebook: one HTML file that loads nothing and runs nothing, for any browser.
+"""Make a page from a notebook: one HTML file for any browser, which loads no resources and runs no scripts.
 
 The page's content security policy forbids loading anything and running scripts. In addition, the notebook's own HTML is
 reduced to allowed elements and attributes.
@@ -93,8 +93,8 @@ def sanitized(html: str) -> str:
     """Return only the allowed parts of HTML: no scripts, forms or frames, and nothing from other hosts."""
     from bleach.sanitizer import Cleaner  # type: ignore[import-untyped]
 
-    sheets = [sheet for sheet in _SHEET.findall(html) if not _UNSAFE_STYLE.search(sheet)]  # of pandas' styled tables
-    text = _EMPTY_HEADER.sub(r"<td\1></td>", _SCRIPT.sub("", html))  # an empty header says nothing to a screen reader
+    sheets = [sheet for sheet in _SHEET.findall(html) if not _UNSAFE_STYLE.search(sheet)]  # of pandas' Styler
+    text = _EMPTY_HEADER.sub(r"<td\1></td>", _SCRIPT.sub("", html))  # an empty header does not help a screen reader
     styles = SimpleNamespace(sanitize_css=str)  # `_is_allowed` has checked them
     cleaner = Cleaner(
         _TAGS, attributes=_is_allowed, protocols=("http", "https", "mailto", "data"), strip=True, css_sanitizer=styles

@@ -45,9 +45,9 @@ _COMPANIONS: Final = (SETTINGS_FILE, "requirements.txt", "README.md")
 _COMMENT: Final = "# Written by `toolkit publish`: a copy to replay, without addresses and credentials."
 _ARCHIVE, _PAGES = ".zip", (".html", ".htm")
 _OTHER_FILES: Final = (SUFFIX, ".pdf", ".md", ".py", ".tex", ".tar", ".gz", ".docx", ".pptx")
-_FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)  # of a ZIP archive
+_FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)  # the earliest date a ZIP archive can store
 _TOOLKIT: Final = "service-access-toolkit"
-_PINNED: Final = ("matplotlib", "numpy", "pandas")  # they shape outputs
+_PINNED: Final = ("matplotlib", "numpy", "pandas")  # their versions affect outputs
 _GIT: Final = re.compile(r"https://[\w.:/~-]+", re.ASCII)  # without a user name, a password or a query
 _README: Final = """# {title}
 
@@ -73,7 +73,7 @@ class PublishedCopy:
         sizes: the sizes of its files in bytes, by their paths with "/"; for a page, its own.
         environments: names of the environments that its recordings were made in.
         replaced: strings that say what was replaced in each recording and each cell.
-        notes: what its author should know before giving it away.
+        notes: what the author should know before giving the copy away.
         command: the command to run it in its folder; empty for a page.
     """
 
@@ -111,7 +111,7 @@ def publish(
     The notebook runs offline, in a fresh kernel without your variables and folders. Only the recorded calls that it
     plays are copied; the rules in `[scrubbing]` of `toolkit.toml` are applied to them again, and the same values are
     replaced in text and code, as plain text. The copy then runs from these recordings, so that its outputs contain
-    nothing else. Finally, everything is searched for what was replaced, and for secrets.
+    nothing else. Finally, everything is searched for secrets and for the values that were replaced.
 
     Args:
         notebook: the notebook, in a project.
@@ -124,13 +124,13 @@ def publish(
         watch: called with a description of each step.
 
     Returns:
-        What was published, what was replaced where, and what its author should know.
+        What was published, what was replaced where, and what the author should know.
 
     Raises:
-        ConfigurationError: if the notebook does not exist or is not in a project, has no place for parameters, the
-            target exists, or the `lab` extra is not installed.
+        ConfigurationError: if the notebook does not exist, is not in a project or has no cell tagged `parameters` for
+            the parameters, if the target exists, or if the `lab` extra is not installed.
         PublishError: if the notebook does not run offline, plays no recording, or plays recordings of real accounts
-            while no rule names pseudonyms and `toolkit.toml` does not say `publish = "as is"`.
+            although no rule names pseudonyms and `toolkit.toml` does not set `publish = "as is"`.
         SecretLeak: if the copy would contain a secret or a value that was replaced. No copy is left.
     """
     source = expanded(notebook, about="notebook").resolve()
@@ -218,7 +218,7 @@ def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) ->
 
 
 def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
-    """Make the outputs of the copy from its own recordings, twice."""
+    """Run the copy from its own recordings twice, to make its outputs and to check that they are the same."""
     what = "The copy, without the project's other files, does not run in its folder"
     verdict, opened = _run(stage / place, log, timeout, what, update=True)
     strangers = [path for path in opened if not path.is_relative_to(stage)]
@@ -262,7 +262,7 @@ def _files_in(stage: Path) -> dict[str, Path]:
 
 
 def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> list[str]:
-    """Return a note about each original that contains a known secret which its copy does not contain."""
+    """Return a note for each original that contains a known secret that is not in its copy."""
     originals = {place.as_posix(): "\n".join(texts).encode("utf-8", "replace")}
     originals |= {path.name: path.read_bytes() for path in played}
     return [
@@ -274,7 +274,7 @@ def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> 
 
 
 def _check_target(target: Path, source: Path, *, replace: bool) -> None:
-    """Refuse a target that exists, unless it is an earlier publication to replace, or that is of another kind."""
+    """Refuse a target of an unsupported kind, or one that exists and is not an earlier publication to replace."""
     what, next_step = "", "Choose another name."
     if target.suffix.lower() in _OTHER_FILES:
         what = f"A publication is not a {target.suffix} file."
@@ -305,7 +305,7 @@ def _put(stage: Path, target: Path) -> None:
             write_atomically(target, (stage / target.name).read_bytes())
         elif target.suffix.lower() == _ARCHIVE:
             stream = BytesIO()
-            with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:  # sorted and undated: always the same
+            with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:  # sorted, date fixed: reproducible
                 for name, path in _files_in(stage).items():
                     archive.writestr(zipfile.ZipInfo(f"{target.stem}/{name}", _FIRST_DATE), path.read_bytes())
             write_atomically(target, stream.getvalue())
@@ -344,9 +344,9 @@ def _command(notebook: str) -> str:
 def _toolkit_requirement() -> str:
     """Return the requirement that installs the toolkit, or a comment on where to get it.
 
-    The name alone would install whatever package has it on a package index, which may be somebody else's.
+    With the name alone, pip would install whatever package has that name on the index, which may be somebody else's.
     """
-    record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # of pip (PEP 610)
+    record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # written by pip (PEP 610)
     if record.get("vcs_info", {}).get("vcs") == "git" and _GIT.fullmatch(record["url"]):
         return f"{_TOOLKIT}[lab] @ git+{record['url']}@{record['vcs_info']['commit_id']}"
     return f"# Install {_TOOLKIT}[lab] {version(_TOOLKIT)} first, from the same source as the author of this copy."

@@ -16,16 +16,16 @@ from toolkit.scrubbing.scanning.findings import FindingList
 
 @frameless
 def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
-    """Look for secrets in files: those that are passed, saved or known, and values in places of credentials.
+    """Look for secrets in files: those that are passed, saved or known, and values where credentials usually are.
 
     Findings that `[scan]` in the project's `toolkit.toml` allows are left out. A `toolkit.toml` in a subfolder allows
-    nothing: it may have come with somebody else's code. A warning names saved credentials that cannot be opened, as
-    with a locked keyring: their secrets are not looked for.
+    nothing: it may have come with somebody else's code. If saved credentials cannot be opened, for example because the
+    keyring is locked, a warning names them, and their secrets are not looked for.
 
     Args:
         paths: files, and folders with everything below them except caches, installed packages and hidden folders.
-            Hidden files, checkpoints of notebooks and folders of settings such as `.github` are read. The list names
-            the folders that were not looked at.
+            Hidden files, checkpoints of notebooks and folders of settings such as `.github` are read. The result names
+            the folders that were skipped.
         secrets: strings to look for in every form.
 
     Returns:
@@ -33,7 +33,7 @@ def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -
 
     Raises:
         ConfigurationError: if a path does not exist or cannot be read, or the settings are invalid. Unreadable files
-            below a folder are in `unreadable` of the list.
+            below a folder are in the `unreadable` attribute of the result.
     """
     learn_credentials()
     return scan_files(paths, secrets=secrets)
@@ -42,15 +42,15 @@ def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -
 def learn_credentials(settings: Settings | None = None) -> None:
     """Register the secrets of the saved credentials in the process, and warn about those that cannot be opened.
 
-    With the settings of a project, the credentials in its `.env` and in variables are included.
+    If the settings of a project are passed, the credentials in its `.env` and in environment variables are included.
     """
-    closed: dict[str, str] = {}  # the reasons by profile
+    closed: dict[str, str] = {}  # by profile: why it could not be read
     is_locked = False
     try:
         for profile in saved_profiles() if settings is None else profiles_in_order(settings, None):
             name = f"{profile.environment}/{profile.name}"
             try:
-                # A locked keyring may ask its user to unlock it, and would do so for each.
+                # A locked keyring may ask its user to unlock it, and would ask again for every profile.
                 if is_locked and profile.profile().source == KEYRING:
                     closed[name] = ""
                 else:

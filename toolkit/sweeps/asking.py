@@ -38,14 +38,14 @@ from toolkit.transport.next_page import Cursor
 # Statuses, in addition to 5xx, after which another request may help: a timeout (RFC 9110 section 15.5.9) and too many
 # requests (RFC 6585 section 4).
 _PASSING: Final = (408, 429)
-_LARGE: Final = 1 << 16  # bytes of a response that takes some milliseconds to read
+_LARGE: Final = 1 << 16  # bytes; reading a response of this size takes some milliseconds
 
 
 class Answered(NamedTuple):
     """A key with the bodies of its responses; whole responses would keep the garbage collector busy."""
 
     key: Key
-    bodies: tuple[bytes, ...]  # none if the service answered without a body
+    bodies: tuple[bytes, ...]  # empty if the service answered without a body
 
 
 Outcome: TypeAlias = Answered | KeyFailure
@@ -53,7 +53,7 @@ Outcome: TypeAlias = Answered | KeyFailure
 
 @dataclass(slots=True)
 class Plan:
-    """What a sweep requests, from where, and what its rows have in common. A cluster gets it without the client."""
+    """What a sweep requests, from where, and how rows are made. It is sent to a cluster without the client."""
 
     client: Any
     call: Callable[[Any], Any]
@@ -64,7 +64,7 @@ class Plan:
     hint: str = ""  # about the rows of a response, such as that it has two lists of records
 
     def asking(self, key: Key, lane: int) -> Flow[Outcome]:
-        """Request a key and return the outcome. Errors that every other key would meet too are raised."""
+        """Request a key and return the outcome. Errors that every other key would run into are raised."""
         bodies: list[bytes] = []
         request: httpx.Request | None = None
         try:
@@ -133,7 +133,7 @@ class Plan:
 
 
 class Batch:
-    """Outcomes that are written together. Their responses make one table; if one does not fit, they are halved.
+    """Outcomes that are written together. Their responses make one table; if one does not fit, the batch is halved.
 
     A response is read when it is added, on the thread that received it, because a second thread would compete with the
     event loop for the interpreter. A large response would stop the loop for too long, so it and those after it are read
@@ -146,7 +146,7 @@ class Batch:
         self._plan = plan
         self._known = transport_of(plan.client).sender.known  # secrets that must not be in a row
         self._answered = list(answered)
-        self._counts: list[int] = []  # rows of those that were read
+        self._counts: list[int] = []  # number of rows of each response that was read
         options = {name: plan.definition[name] for name in ("numbers", "records", "key")}
         self._builder = TableBuilder(**options, schema=plan.schema)
 
@@ -201,7 +201,7 @@ def _tries(request: httpx.Request | None) -> int:
 
 
 def _without_key(table: pa.Table) -> pa.Table:
-    """Return the table without the column of keys, if its schema is that of an earlier sweep and begins with it."""
+    """Return the table without its first column if that is the key column in the schema of an earlier sweep."""
     others = table.column_names[1:]
     has_key = table.column_names[:1] == [key_column_beside(others)] and table[0].null_count == table.num_rows
     return table.select(others) if has_key else table

@@ -1,8 +1,8 @@
 """The handle of a loan, and the session that it opens in a worker's process.
 
 The handle is sent to the workers in the arguments of their tasks, where it works like a session. It is pickled without
-any secret. Each process opens one session per loan when it is first needed; it borrows the lender's tokens and never
-sends a token request.
+any secret. Each process opens one session per loan when it is first needed. This session borrows the lender's tokens
+and never sends a token request.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from toolkit.local.settings import Settings
 from toolkit.session.session import AsyncSession, Session
 from toolkit.transport.flow import Apart, Flow, Pause
 
-TOPIC: Final = "toolkit-loan-"  # prefixes for the name of a loan: of the variable, and of the topic of reports
+TOPIC: Final = "toolkit-loan-"  # comes before the name of a loan in the names of its variable and its report topic
 GONE: Final = "Run the call again inside the `with tk.lend(...)` block of a process that is still running."
 _READ_WITHIN: Final = 5.0  # seconds
 HEARD_FOR: Final = 3.0  # seconds after news from the lender during which it counts as alive
@@ -37,7 +37,7 @@ _PATIENCE: Final = 60.0  # seconds to wait for a lender that responds, but whose
 _REPORT_AGAIN: Final = 2.0  # seconds
 _FIRST_PAUSE: Final = 0.05  # seconds between two checks; each pause is 1.5 times as long as the previous one
 _LONGEST_PAUSE: Final = 0.5
-_MOST_SESSIONS: Final = 16  # how many loans a worker process remembers
+_MOST_SESSIONS: Final = 16  # loans whose sessions a worker process keeps
 _OPENING: Final = threading.Lock()
 SESSIONS: Final[dict[str, Session | AsyncSession]] = {}  # by their loans
 _NAMES: Final = {*dir(Session), "environment", "credentials", "settings", "is_practice", "retry", "per_second"}
@@ -108,11 +108,11 @@ class Published(NamedTuple):
 
 
 class WorkerBoard:
-    """Where a borrower reads what was published. Made in a task's own thread on a worker, then used by any thread."""
+    """Where a borrower reads what was published. Created in a task's own thread on a worker; any thread may use it."""
 
     def __init__(self, loan: str) -> None:
         self._loan = loan
-        self._context = contextvars.copy_context()  # in which Dask notes the worker
+        self._context = contextvars.copy_context()  # Dask stores the worker in it
         self._client: Any = None
 
     def read(self) -> object:
@@ -142,21 +142,21 @@ class WorkerBoard:
 
 
 class Borrower:
-    """Borrows tokens from one loan for the session of this process. The lender publishes on the board."""
+    """Borrows the tokens of one loan for this process's session, reading what the lender publishes on the board."""
 
     def __init__(self, loan: str, board: WorkerBoard) -> None:
         self._loan = loan
         self._board = board
         self._edition = 0
-        self._heard_at = 0.0  # when the edition was first read; monotonic seconds, as all instants here
+        self._heard_at = 0.0  # when the edition was first read; monotonic seconds, like all times here
         self._reported_at: float | None = None
 
     def borrow(self, clock: Clock, *, refused: Secret | None, was_accepted: bool) -> Flow[Token]:
         """Return the lender's newest token.
 
-        A token is used for a few seconds before checking what the lender has published. If there is no news, or if the
-        token was refused, the lender gets a report, which it acknowledges at once by publishing again. The report says
-        whether the refused token was accepted earlier.
+        A token is used for a few seconds before the borrower checks again what the lender has published. If nothing new
+        was published for a while, or if the token was refused, the borrower sends a report, which the lender
+        acknowledges at once by publishing again. The report says whether the refused token was accepted earlier.
         """
         started, pause = clock.monotonic(), _FIRST_PAUSE
         while True:
@@ -220,7 +220,7 @@ class BorrowedCredentials(Credentials):
 
 
 class BorrowedAuthorizer(BearerAuthorizer):
-    """Calls with a lender's access token. After a 401, the lender's newest one is tried once; none is requested."""
+    """Adds a lender's access token to calls. After a 401, it tries the lender's newest token once; it requests none."""
 
     _credentials: BorrowedCredentials
     _accepted: Secret | None = None
@@ -235,7 +235,7 @@ class BorrowedAuthorizer(BearerAuthorizer):
             self._refused = None if self._refused == token else self._refused
         return super().note_answer(request, status, grant)
 
-    def _fetch(self, *, patiently: bool) -> Flow[Token]:  # noqa: ARG002 - a borrower waits when there is none
+    def _fetch(self, *, patiently: bool) -> Flow[Token]:  # noqa: ARG002 - a borrower always waits
         was_accepted = self._refused is not None and self._refused == self._accepted
         return self._credentials.borrower.borrow(self._clock, refused=self._refused, was_accepted=was_accepted)
 

@@ -4,7 +4,7 @@ The folder contains only parts, because Polars, DuckDB and Dask read every file 
 lock, a copy of the failures and files that are still being written are in `<folder>.sweep`.
 
 While a sweep runs, parts may differ in their columns. When it ends, they are unified part by part, so that after an
-interruption the next run only has the rest to do.
+interruption the next run only has to do the rest.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class SweepPlace:
     """Where the files of a sweep are: its folder, and the one beside it.
 
     On a disk, writing is atomic, and a lock keeps other sweeps out. Remote file systems are not locked: only one
-    process at a time may write there. An object store replaces an object in one step; other remote systems may have a
-    partly written file after a crash, which the error of the next run names.
+    process at a time may write there. An object store replaces an object in one step; on other remote file systems, a
+    crash may leave a partly written file, which the next run names in an error.
     """
 
     def __init__(self, system: fs.FileSystem, folder: str) -> None:
@@ -162,7 +162,7 @@ class Folder:
         self._before_write = before_write
 
     def is_done(self, key: Key) -> bool:
-        """Check whether a key had a response, or a failure that only `.retry()` requests again, at loading."""
+        """Check whether, at loading, a key had a response, or a failure that only `.retry()` requests again."""
         return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self, writer: str = "") -> None:
@@ -187,7 +187,7 @@ class Folder:
             self.place.remove("parts", name)
 
     def repair(self) -> None:
-        """Remove keys that two parts have, as after a worker was cut off; no other sweep may write meanwhile."""
+        """Remove duplicate keys, which may exist after a worker was cut off; no other sweep may write meanwhile."""
         for name, twice in self._overlaps():
             if twice:
                 rows = self.rows_of(name).without(twice)
@@ -228,7 +228,7 @@ class Folder:
         return KeyedRows(table, self.parts[name].keys, self.parts[name].failures)
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:
-        """Return the rows of all parts in this order of keys; other keys come last, in the order of the parts."""
+        """Return the rows of all parts, in this order of the keys; other keys come last, in the order of the parts."""
         # A worker may have written a part after the sweep ended.
         parts = [self.rows_of(name).without(twice) for name, twice in self._overlaps()]
         if not any(part.keys for part in parts):

@@ -41,9 +41,9 @@ _PUBLISH_WITHIN: Final = 10.0  # seconds
 _PRIVATE_SCHEMES: Final = frozenset({"tls", "wss", "inproc"})
 _LOST: Final = (OSError, TimeoutError, RuntimeError)  # errors of a lost connection to the scheduler
 _LAST_TURN: Final = 5.0  # seconds to wait for a turn that is in progress when the loan ends
-_LONGEST_WAIT: Final = 30.0  # seconds; after that, a machine notices that it was asleep
+_LONGEST_WAIT: Final = 30.0  # seconds; a machine that was asleep notices it after this time at most
 _RETRY_AFTER: Final = 1.0  # seconds; after a publication that failed, and while there is no token
-_JUST_AFTER: Final = 0.1  # seconds after a token is due
+_JUST_AFTER: Final = 0.1  # seconds after a token is due for renewal
 
 
 def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
@@ -61,20 +61,20 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
     A rate (`per_second`) is divided by the initial number of workers; calls of this process do not count towards it.
 
     The access token is in the memory of the scheduler and of the workers, so a cluster on other machines needs TLS.
-    Without TLS, any program on this machine can read the token of a cluster on loopback, whichever user runs it; a
-    warning says so. `Client(security=True)` makes a cluster with TLS, and `Client(processes=False)` one within this
-    process. Proxies come from the workers' own environment variables.
+    Without TLS, any program on this machine, run by any user, can read the token of a cluster on loopback; a warning
+    says so. `Client(security=True)` makes a cluster with TLS, and `Client(processes=False)` one within this process.
+    Proxies come from the workers' own environment variables.
 
     Args:
         session: a live session of a broker partner. An AsyncSession is lent to tasks that are coroutines.
         cluster: a connected `distributed.Client`. If it is asynchronous, write `async with`.
 
     Raises:
-        CredentialsMismatch: if the session has a key pair, which would itself be lent, or has borrowed tokens.
+        CredentialsMismatch: if the session has a key pair, which would itself be lent, or if its tokens are borrowed.
         ConfigurationError: if the session has a cassette, or its own transport, clock or TLS context, which cannot be
             sent; if the cluster is not connected; or if Dask is not installed.
-        UnsafeAddress: if the cluster is on another machine and is called without TLS, or the session's credentials
-            are not meant for its addresses.
+        UnsafeAddress: if the cluster is on another machine and is reached without TLS, or the session's credentials are
+            not meant for its addresses.
         TokenError, Unreachable: if the session cannot get a token to lend.
     """
     return Loan(session, cluster)
@@ -139,7 +139,7 @@ class Loan:
             await dask_distributed().Variable(self._topic, client=self._cluster).set(self.lender.fields())
 
     async def _answer(self, event: tuple[float, Any]) -> None:
-        """Acknowledge a report immediately, since a renewal may take long."""
+        """Acknowledge a report immediately, since a renewal may take a long time."""
         self.lender.note(event[1])
         await self._set()
 
@@ -154,7 +154,7 @@ def _warn_of_open(address: str) -> None:
 
 
 def check_cluster(cluster: Any) -> str:
-    """Check that a token may be published on a cluster, because nobody on the network can read it.
+    """Check that nobody on the network could read a token that is published on a cluster.
 
     Return the first address on this machine where any local program could read it, or "". Raises the errors of `lend`.
     """
@@ -171,7 +171,7 @@ def check_cluster(cluster: Any) -> str:
 
 
 def refuse_open_addresses(addresses: Iterable[str]) -> str:
-    """Return the first address on this machine without TLS, or ""; refuse addresses without TLS on other machines."""
+    """Return the first address without TLS on this machine, or ""; refuse addresses without TLS on other machines."""
     split = {address: urlsplit(address if "://" in address else f"tcp://{address}") for address in addresses}
     readable = [address for address, parts in split.items() if parts.scheme not in _PRIVATE_SCHEMES]
     for address in readable:
@@ -189,7 +189,7 @@ def refuse_open_addresses(addresses: Iterable[str]) -> str:
 class Lender:
     """Keeps a token for the borrowers, renews it shortly before it expires, and determines what to publish.
 
-    One thread takes the turns; other threads may read the fields and note reports meanwhile. No event loop is needed.
+    One thread calls `run`; other threads may call `fields` and `note` meanwhile. No event loop is needed.
     """
 
     def __init__(self, authorizer: TokenAuthorizer, network: Network, clock: Clock) -> None:
@@ -232,7 +232,7 @@ class Lender:
             return published._asdict()
 
     def run(self, publish: Callable[[], None]) -> None:
-        """Take turns, and publish, until the loan ends."""
+        """Call `turn` and publish, again and again, until the loan ends."""
         while not self.is_over:
             wait = self.turn()
             try:
@@ -248,7 +248,7 @@ class Lender:
         self._wake.set()
 
     def turn(self) -> float:
-        """Renew what is due or was refused, and return the seconds until the next turn."""
+        """Renew the token if that is due or the token was refused, and return the seconds until the next turn."""
         with self._lock:
             was_accepted, self._refused = self._refused, None
         if was_accepted is not None and self._token is not None:
@@ -263,7 +263,7 @@ class Lender:
             self._number += token is not None and token != self._token
             self._token, self._problem = token, problem
         if token is None:
-            return _RETRY_AFTER  # the session knows when another request is reasonable
+            return _RETRY_AFTER  # the session decides when to request a token again
         left = self._until(token.renew_at, token.renew_monotonic)
         return min(max(left, 0.0) + _JUST_AFTER, _LONGEST_WAIT)
 

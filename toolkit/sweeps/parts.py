@@ -1,7 +1,7 @@
-"""A part: one Parquet file with the rows of some keys, and a list of these keys and of failed ones.
+"""A part: one Parquet file with the rows of some keys, and lists of these keys and of the failed ones.
 
-Keys (including those without rows) and failures are in the file's metadata. So one rename completes rows and keys
-together, and reading the ends of the files shows what is finished, however many rows there are.
+Keys (including those without rows) and failures are in the file's metadata. So a single rename makes rows and keys
+appear together, and reading only the file footers shows which keys are finished, however many rows there are.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LONGEST_REASON: Final = 200  # characters
 _NOTE: Final = b"toolkit.sweep"
 _KEYS: Final = b"toolkit.sweep.keys"
 _LARGEST: Final = 2**63
-# Only on this thread, because each Arrow thread keeps memory that it has used.
+# Writes only on this thread, because each Arrow thread keeps the memory it has used.
 _WRITING: Final = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 _READING: Final = pa.ipc.IpcReadOptions(use_threads=False)
 
@@ -79,7 +79,7 @@ class SweepPart(NamedTuple):
 
 
 class FinishedKeys:
-    """Tracks finished keys in a few bytes each: the arrays of keys, and their sorted hashes."""
+    """Tracks finished keys in a few bytes per key: it holds the arrays of keys, and their sorted hashes."""
 
     def __init__(self, arrays: Sequence[pa.Array]) -> None:
         self._keys = concatenated(arrays)
@@ -114,14 +114,14 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
 
 
 class KeySource:
-    """Keys to request, which threads or tasks take one by one; each key once, and only if it is not done already."""
+    """Keys to request, which threads or tasks take one by one: each key once, unless it is done already."""
 
     def __init__(self, keys: Iterable[Any], *, kind: KeyKind | None, is_done: Callable[[Key], bool]) -> None:
         length = operator.length_hint(keys, -1)
         self.kind = kind  # None before the first key
         self.order: dict[Key, None] = {}  # the keys so far
         self.total = length if length >= 0 else None  # None if the iterable does not know
-        self.done = 0  # keys that had been done already
+        self.done = 0  # keys that were already done
         self._keys: Iterator[Any] = iter(keys)
         self._is_done = is_done
         self._lock = threading.Lock()
@@ -166,7 +166,7 @@ def key_column(keys: pa.Array) -> pa.Array:
 
 
 def concatenated(arrays: Sequence[pa.Array]) -> pa.ChunkedArray:
-    """Return the keys of all arrays, only some of which may have nanoseconds."""
+    """Return the keys of all arrays as one array, even if only some of them have nanoseconds."""
     tables = [pa.table({KEY: keys}) for keys in arrays] or [pa.table({KEY: key_array([], None)})]
     return pa.concat_tables(tables, promote_options="permissive")[KEY]
 
@@ -259,7 +259,7 @@ def target_of(schemas: Iterable[pa.Schema]) -> pa.Schema:
 
 
 def fitting(target: pa.Schema, tables: Iterable[pa.Table]) -> pa.Schema:
-    """Return the schema with text for columns that would lose something, such as digits of a long integer."""
+    """Return the schema with text as the type of columns that would lose data, such as digits of a long integer."""
     for table in tables:
         for index, column in enumerate(target):
             try:
@@ -270,7 +270,7 @@ def fitting(target: pa.Schema, tables: Iterable[pa.Table]) -> pa.Schema:
 
 
 def with_columns(table: pa.Table, target: pa.Schema) -> pa.Table:
-    """Return the table converted to exactly these columns and types, which it fits."""
+    """Return the table converted to exactly these columns and types, which it is known to fit."""
     return pa.table([_converted(table, index, column) for index, column in enumerate(target)], schema=target)
 
 

@@ -1,13 +1,13 @@
 """The run of a sweep: threads or tasks that take keys and request them, and one thread that writes.
 
-There are `at_once` threads for a client of a Session, or tasks for one of an AsyncSession. Each takes its next key when
-it is done with the previous one, and adds the outcome to a batch, under a lock. Full batches go to the writer; while
-two of them wait there, all threads or tasks wait. So there may be any number of keys, and memory stays bounded.
+There are `at_once` threads if the client belongs to a Session, or tasks if it belongs to an AsyncSession. Each takes
+the next key when it is done with the previous one, and adds the outcome to a batch, under a lock. Full batches go to
+the writer; while two of them wait there, all threads or tasks wait. So memory stays bounded.
 
-On a Dask cluster, keys are distributed in shares, and a worker runs the same code for its share, with its own parts. It
-may die at any time, and another may get its task; or it may seem dead and continue to write. So each attempt writes
-files with its own name and skips the keys that earlier attempts have finished, and nothing is written once the sweep
-has ended: then the file `run` beside the parts has been deleted, or names another run.
+On a Dask cluster, the keys are divided into shares, and a worker runs the same code for its share, with its own parts.
+A worker may die at any time, and another may get its task; or it may seem dead but go on writing. So each attempt
+writes files with its own name and skips the keys that earlier attempts have finished. Nothing is written once the sweep
+has ended, which each worker sees because the file `run` beside the parts has been deleted, or names another run.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ _CHECK: Final = "The answers so far are kept. Check the credentials, then call .
 
 
 class Run:
-    """One run through keys.
+    """One pass over the keys of a sweep.
 
     The current part is kept in memory as a table and rewritten with more rows until it is full. So there are few files
-    with many rows, and yet an interruption loses only what was answered in the last `SECONDS` and during one write.
+    with many rows, and still an interruption loses only the responses of the last `SECONDS` and of one write.
 
     Args:
         folder: the folder, already loaded.
         name: distinguishes the files of several processes that sweep together.
-        is_replay: True to write only by number of keys, so that the same responses give the same files.
+        is_replay: True to write only full batches, so that the same responses give the same files.
         show: called a few times per second with the number of keys that are done, and a note about failures.
     """
 
@@ -86,7 +86,7 @@ class Run:
         self._plan = plan
         self._name = name
         self._is_replay = is_replay
-        send = plan.client.send  # which authorizes and counts requests, where flows have a transport
+        send = plan.client.send  # takes the place of a flow's transport, so that requests are authorized and counted
         self._sending: Any = SimpleNamespace(handle_request=send, handle_async_request=send)
         self._stopped = threading.Event()
         self._error: BaseException | None = None
@@ -99,7 +99,7 @@ class Run:
         # interpreter would wait for other threads.
         self._ready: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._writing = threading.Thread(target=self._write_all, name="sweep-writer", daemon=True)
-        self._part: KeyedRows | None = None  # this and its name belong to the writer
+        self._part: KeyedRows | None = None  # only the writer uses this and its name
         self._part_name = ""
 
     def on_threads(self) -> None:
@@ -210,7 +210,7 @@ class Run:
             raise ServiceError(what, _CHECK if outcome.status == 401 else _LATER, status=outcome.status)
 
     def _end(self) -> None:
-        """Write what there is, even after an interrupt or an error; outcomes that arrive later are dropped."""
+        """Write the outcomes so far, even after an interrupt or an error; outcomes that arrive later are dropped."""
         self._stopped.set()
         with self._lock:
             self._ready.put(self._taken())
@@ -227,7 +227,7 @@ class Run:
         self._stopped.set()
 
     def look(self) -> None:
-        """Show the progress and warn, on the thread of the caller, so that a warning points at the user's line."""
+        """Show progress and warnings. Called on the caller's thread, so that a warning points at the user's line."""
         with self._lock:
             hint, self._hint = self._hint, ""
         if hint:

@@ -1,4 +1,4 @@
-"""`sweep`: one call for each of many keys, with all rows in a folder of Parquet files, and its result."""
+"""`sweep`: one call for each of many keys, with all rows in a folder of Parquet files; and the result of a sweep."""
 
 from __future__ import annotations
 
@@ -89,20 +89,20 @@ def sweep(
     >>> result.table()
 
     With a client of an AsyncSession, `await` it. After an interrupt, a crash or an error, run it again: it continues
-    where it stopped, and every key is in the table once. You may add keys. Calls that were answered in the last three
-    seconds or so before an interruption are made again.
+    where it stopped, and the rows of each key are in the table only once. You may add keys between runs. Calls that
+    were answered in the last three seconds or so before an interruption are made again.
 
     The column `key` says which key a row belongs to; it is called `sweep_key` if the responses have a `key`. The folder
     contains only Parquet files with the same columns, which pandas, Polars, DuckDB and Dask read as one dataset, as in
     `pandas.read_parquet("sweeps/positions")`. Without `schema`, the types are those that fit all responses.
 
-    A key is finished when the status of its response is not 408, 429 or 5xx. The next run requests those again, and
-    keys without a response; `result.retry()` also requests other failures. A finished key is not requested again, even
-    if `call` has changed: for another path, use another folder, or `resume=False`.
+    A key is finished when the status of its response is not 408, 429 or 5xx. The next run requests keys with these
+    statuses again, as well as keys without a response; `result.retry()` also requests other failures. A finished key is
+    not requested again, even if `call` has changed: for another path, use another folder, or `resume=False`.
 
     Failures are in `result.failures()` and, when the sweep has ended, in `<into>.sweep/failures.parquet`, beside the
-    lock that keeps a second process out. An address has no lock: only one process at a time may sweep into it. If a
-    response has no rows at `records`, its key has failed.
+    lock that keeps a second process out. A folder at an fsspec address has no lock: only one process at a time may
+    sweep into it. A key whose response has no rows at `records` counts as failed.
 
     In a replay, the responses come from the cassette, in the order of the keys.
 
@@ -118,21 +118,21 @@ def sweep(
             column of keys, as `tk.schema(earlier.table())` does.
         resume: False to remove what an earlier sweep wrote to this folder and to start again.
         pages: False to read only the first page for each key.
-        cursor: as in `pages`, for a cursor that is not recognized.
+        cursor: as in `pages`, for a cursor that is not recognized automatically.
         cluster: a `dask.distributed.Client` whose workers make the calls and write to the folder, which all of them
             must share. The session is lent to them as by `tk.lend`, and `call` is sent to them. If a worker dies, what
             it has finished is not lost.
 
     Raises:
-        ConfigurationError: if an argument is wrong, or the folder contains a sweep of another origin, environment,
-            `records`, `numbers` or `schema`, or of an earlier version.
+        ConfigurationError: if an argument is wrong, or the folder belongs to a sweep with another origin, environment,
+            `records`, `numbers` or `schema`, or was written by an earlier version of the toolkit.
         TabulationError: if `schema` is of the wrong type.
-        SweepBusy: if another process sweeps into this folder on a disk.
-        SweepError: if the folder cannot be written, such as on a full disk.
+        SweepBusy: if the folder is on a disk and another process is sweeping into it.
+        SweepError: if the folder cannot be written to, for example because the disk is full.
         ServiceError, Unreachable: if too many keys in a row fail.
-        ToolkitError: if the session refuses or cannot send a request; the same error as from the client.
+        ToolkitError: if the session refuses or cannot send a request; it is the error that the client would raise.
     """
-    TableBuilder(numbers=numbers, records=records, key=key)  # refuses them before a key is asked for
+    TableBuilder(numbers=numbers, records=records, key=key)  # refuses bad options before using any key
     if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
         next_step = 'Pass the column of the table that has the keys: table["id"].'
         raise wrong_type("keys", "a list or another iterable of keys", keys, next_step)
@@ -165,9 +165,9 @@ def sweep(
 
 
 def _stored(schema: Any) -> pa.Schema:
-    """Return a schema as it is after Parquet: with milliseconds instead of seconds, for example, and without `date64`.
+    """Return a schema as Parquet stores it: with milliseconds instead of seconds, for example, and without `date64`.
 
-    If a type changed that way, parts that are read would not fit later responses.
+    Otherwise, the types of parts that are read back would differ from those of later responses.
     """
     buffer = io.BytesIO()
     try:
@@ -200,7 +200,7 @@ class Job:
     def run(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
-        """Request keys with a synchronous client; None means those that failed, in the order of an earlier result."""
+        """Request keys with a synchronous client; None means the failed ones. `order` is that of an earlier result."""
         with self._opened(keys, resume=resume) as run:
             if self.cluster is not None and not self.is_replay:
                 self._spread(run)
@@ -252,7 +252,7 @@ class Job:
 
         transport, name = transport_of(self.plan.client), token_hex(4)
         with Loan(cast("Session", transport.session), self.cluster) as lent:
-            self.place.write("beside", RUN, name.encode())  # workers of earlier runs no longer write
+            self.place.write("beside", RUN, name.encode())  # so that workers of earlier runs stop writing
             handle = LentSession(lent.terms._replace(is_async=False))
             spread = Spread(replace(self.plan, client=None), handle, transport.scope.interface, self.place, name)
             try:

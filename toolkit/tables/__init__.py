@@ -3,5 +3,5 @@
 `tabulation` makes a table of a response or of pages. `building` reads the JSON and puts records into the columns of a
 table that grows response by response: `rows` finds the records, `columns` infers types from values and names and
 converts between types, and `schema` provides the types that the user asks for. `comparison` finds what differs between
-two tables, `display` shows tables and makes those of calls and tokens, and `charts` draws charts.
+two tables, `display` shows tables and makes the tables of calls and tokens, and `charts` draws charts.
 """

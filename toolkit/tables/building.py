@@ -1,4 +1,4 @@
-"""A table that grows response by response, for `tabulate`, sessions and sweeps, from JSON that is read strictly."""
+"""A table that grows response by response, for `tabulate`, sessions and sweeps, from strictly parsed JSON."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from toolkit.transport.failures import status_error
 if TYPE_CHECKING:
     from toolkit.tables.schema import Wanted
 
-_BLOCK: Final = 500  # records that are read and become columns together
+_BLOCK: Final = 500  # records that are read and converted to columns together
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
-    """Return the value of a response without an error status, or of JSON as bytes or text; or a parsed value."""
+    """Return the value of JSON in a response, bytes or text, or a parsed value as it is. Refuse an error status."""
     return next(_parts_of(data, numbers_as_text=numbers_as_text, in_blocks=False))
 
 
 def _parts_of(data: Any, *, numbers_as_text: bool, in_blocks: bool) -> Iterator[Any]:
-    """Yield the value, or a list that begins with an object in blocks, so that not all of it is in memory at once."""
+    """Yield the value; a list whose first item is an object comes in blocks, so that it is never all in memory."""
     if isinstance(data, pd.DataFrame):
         raise TabulationError(
             "This is already a table.",
@@ -89,8 +89,8 @@ def _decoded(content: bytes, number: type[NumberText] | None, *, in_blocks: bool
 def _value_in(content: bytes, number: type[NumberText] | None) -> Any:
     """Return the value of JSON, with `number` as the type of numbers if it is given.
 
-    msgspec is twice as fast, but loses the sign of `-0`, does not say the line of an error, and refuses UTF-16, lone
-    surrogates and numbers beyond a float. Otherwise, both read the same.
+    msgspec is twice as fast, but loses the sign of `-0`, does not report the line of an error, and refuses UTF-16, lone
+    surrogates and numbers beyond the range of a float. Otherwise, it gives the same values as `json`.
     """
     if number is None:
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
@@ -118,8 +118,8 @@ def _not_json(source: str, content: bytes, error: ValueError) -> TabulationError
 def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Sequence[Any]]:
     """Return the values at each path of some records, with None for a record without a value there.
 
-    Paths are in order of appearance, those of an object together. A record that is not an object is the value at the
-    empty path, and a list becomes JSON text. Null and an empty object make a column, unless another record has an
+    Paths are in order of appearance, with those of one object together. A record that is not an object is the value at
+    the empty path, and a list becomes JSON text. Null and an empty object make a column, unless another record has an
     object with members there.
     """
     kinds = set(map(type, values))
@@ -143,7 +143,7 @@ def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Seque
 def _members(objects: Sequence[dict[Any, Any]]) -> dict[Any, Sequence[Any]]:
     shapes = set(map(tuple, objects))
     if len(shapes) == 1:
-        return dict(zip(shapes.pop(), zip(*map(dict.values, objects), strict=True), strict=False))  # no values if empty
+        return dict(zip(shapes.pop(), zip(*map(dict.values, objects), strict=True), strict=False))  # empty if no rows
     keys = dict.fromkeys(chain.from_iterable(objects))
     return {key: [record.get(key) for record in objects] for key in keys}
 
@@ -197,19 +197,19 @@ class TableBuilder:
             from toolkit.tables.schema import Wanted
 
             self._wanted = Wanted(schema, {} if dtypes is None else dtypes)
-        # The responses are not kept, to be read again if a number turns out to be text.
+        # The responses are not kept, so they cannot be read again if a number turns out to be text.
         self.numbers_as_text = numbers != "float" or self._wanted is not None
         self._path, self._key, self._is_one_row = records, key, is_one_row
         self._in_blocks = records is None and key is None
         self._columns: dict[KeyPath, _Values] = {}
-        self._identities: dict[tuple[KeyPath, str], _Values] = {}  # of containing records, by the path of their list
+        self._identities: dict[tuple[KeyPath, str], _Values] = {}  # of containing records, by list path and key
 
     def add(self, data: Any) -> int:
         """Add the rows of a response, of JSON as bytes or text, or of a parsed value; return how many it has."""
         before = self.count
         parts = _parts_of(data, numbers_as_text=self.numbers_as_text, in_blocks=self._in_blocks)
         is_collecting = gc.isenabled()
-        gc.disable()  # JSON has no cycles, for which millions of its values would be searched
+        gc.disable()  # JSON has no cycles, and searching millions of values for them would take time
         try:
             value = next(parts)
             is_row = self._is_one_row and isinstance(value, dict)
@@ -253,7 +253,7 @@ class TableBuilder:
         return columns
 
     def _named(self) -> Iterator[Column]:
-        """Yield the columns by distinct names: those that identify containing records, then the records' own."""
+        """Yield the columns under distinct names: first those that identify containing records, then the others."""
         own = {path: ".".join(path) or "value" for path in self._ordered()}
         uses = Counter([*own.values(), *(name for _, name in self._identities)])
         taken: set[str] = set()
@@ -336,7 +336,7 @@ def _warn(losses: Losses) -> None:
 
 
 def _distinct(name: str, taken: set[str]) -> str:
-    """Return the name, with ` (2)`, ` (3)` and so on if it is taken, and take it."""
+    """Return the name, with ` (2)`, ` (3)` and so on if it is taken, and add it to the names that are taken."""
     name = whole(name)
     numbered = (f"{name} ({number})" for number in count(2))
     chosen = name if name not in taken else next(other for other in numbered if other not in taken)

@@ -1,7 +1,7 @@
 """The columns of a table: what their names say, the types inferred from their values, and conversion between types.
 
-The values of a column are an Arrow array if they have one type, else a list. Inference tries the types that a text may
-have; `dtypes=`, `schema=` and sweeps name one. `converted` does all conversions.
+The values of a column are an Arrow array if they have one type, else a list. Inference tries the types that text may
+have; with `dtypes=` or `schema=`, and in sweeps, the type is given. `converted` does all conversions.
 
 The last word of a name says what the values are: `accountNumber`, `account_number` and `owner.account-number` all end
 in `number`. Digits at the end of a word are ignored (`phone_2`).
@@ -33,7 +33,7 @@ Numbers: TypeAlias = Literal["float", "decimal", "text"]
 # What Arrow and pandas raise if a value does not fit.
 MISFIT: Final = (ValueError, TypeError, ArithmeticError, NotImplementedError)
 SHOWN: Final = 80  # characters of a name, or of a body that is not JSON, in an error
-FLOAT_DIGITS: Final = 15  # significant digits of any decimal number that float64 keeps
+FLOAT_DIGITS: Final = 15  # significant digits that float64 keeps of any decimal number
 _DECIMAL_DIGITS: Final = 38  # the maximum of decimal128
 # Leaves room for the product of two columns: their digits add up, and must not exceed _DECIMAL_DIGITS.
 _DECIMAL_PRECISION: Final = 18
@@ -41,7 +41,7 @@ _DECIMAL_PRECISION: Final = 18
 # Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
 _INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
 _NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-_MORE_DIGITS: Final = rf"^-?[0.]*[1-9](?:\.?[0-9]){{{FLOAT_DIGITS - 1},}}\.?[1-9]"  # that a float cannot keep
+_MORE_DIGITS: Final = rf"^-?[0.]*[1-9](?:\.?[0-9]){{{FLOAT_DIGITS - 1},}}\.?[1-9]"  # more digits than a float can keep
 _BOOLEAN: Final = "^(?:true|false)$"
 _UTC: Final = pa.timestamp("us", "UTC")
 _LOCAL: Final = pa.timestamp("us")
@@ -51,13 +51,13 @@ _TIMES: Final = {
     # A date, or a date and a time without an offset, as in `2016-05-11 02:59:17`.
     _LOCAL: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?$",
 }
-# Names of columns that do not keep every digit of the JSON, and which digits: those beyond a float or a microsecond.
+# Columns that do not keep every digit in the JSON, each with its limit: the precision of a float or a microsecond.
 Losses: TypeAlias = dict[str, Literal["float", "microsecond"]]
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 # Last words of names that tell records apart.
 _KEY_WORDS: Final = frozenset("id uuid guid number no account acct symbol ticker cusip isin figi iban".split())
-# Last words of names of codes, texts, classes and days, with digits that are not a quantity.
+# Last words of names of codes, texts, classes and days, whose digits are not quantities.
 _CODE_WORDS: Final = _KEY_WORDS | frozenset(
     "ids nbr nr code key reference ref serial version prefix suffix hash checksum signature pin ssn tin cik lei bic "
     "swift routing zip zipcode postcode postal phone telephone mobile fax barcode upc ean isbn token cursor name title "
@@ -66,7 +66,7 @@ _CODE_WORDS: Final = _KEY_WORDS | frozenset(
 )
 # A name with one of these words is not a key, even if it ends in a key word (`phone_number`).
 _CONTACT_WORDS: Final = frozenset("phone telephone mobile fax tax street house".split())
-_LAST_FOUR: Final = ("last4", "last_4", "last_four")  # digits that are cut from a longer number
+_LAST_FOUR: Final = ("last4", "last_4", "last_four")  # the last digits of a longer number
 _WORD_BOUNDARY: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -78,12 +78,12 @@ def words(name: str) -> tuple[str, ...]:
 
 
 def is_code(name: str) -> bool:
-    """Return True if digits with this name are not a quantity: it ends in a word for a code, a text or a day."""
+    """Return True if digits under this name are not a quantity: the name ends in a word for a code, text or day."""
     return name.lower().endswith(_LAST_FOUR) or not _CODE_WORDS.isdisjoint(words(name)[-1:])
 
 
 def is_key(name: str) -> bool:
-    """Return True if values with this name tell records apart: account numbers do, phone numbers do not."""
+    """Return True if values under this name tell records apart: account numbers do, phone numbers do not."""
     parts = words(name)
     return not _KEY_WORDS.isdisjoint(parts[-1:]) and _CONTACT_WORDS.isdisjoint(parts)
 
@@ -135,7 +135,7 @@ def packed(values: list[Any]) -> Any:
     if pa.types.is_floating(array.type) and (
         bool in set(map(type, values)) or pc.all(pc.is_finite(array)).as_py() is False
     ):
-        return values  # Arrow would turn a boolean between floats into 1.0
+        return values  # Arrow would turn a boolean among floats into 1.0
     return array if array.type in _PLAIN else values
 
 
@@ -169,7 +169,7 @@ def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
 
 
 def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
-    """Return JSON numbers as text, int64, double or decimal128; codes with integers too long for these stay text."""
+    """Return JSON numbers as text, int64, double or decimal128; codes with integers too long for them stay text."""
     texts = _texts_from(column.values())
     if numbers == "text":
         return texts
@@ -234,7 +234,8 @@ def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
 
     Every value, except bytes and nested ones, becomes text as JSON would write it. Text becomes what it represents: a
     number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time; a fraction becomes the nearest float.
-    Empty text is missing, except as text. If a value does not fit, an error of `MISFIT` is raised.
+    Empty text becomes a missing value, unless the type is text. If a value does not fit, an error of `MISFIT` is
+    raised.
     """
     if values.type == kind:
         return values
@@ -296,7 +297,7 @@ def _noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
 
 
 def _all_match(texts: Any, pattern: str) -> bool:
-    """Return True if there are strings and all of them match; for most columns the first is enough to tell."""
+    """Return True if there are strings and all of them match; for most columns, checking the first one is enough."""
     index = pc.index(pc.is_valid(texts), True).as_py()
     if index < 0 or re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is None:
         return False
@@ -344,7 +345,7 @@ def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
 
 
 def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
-    """Return strings as instants or local times; digits beyond the microsecond are cut unless the type has them."""
+    """Return strings as instants or local times; digits beyond the microsecond are cut off unless the type has them."""
     own = _UTC if pa.types.is_timestamp(kind) and kind.tz is not None else _LOCAL
     _refuse_if(not _all_match(texts, _TIMES[own]))
     if pc.any(pc.match_substring_regex(texts, r"[tz]|\.[0-9]{7}")).as_py():
@@ -355,7 +356,7 @@ def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
             losses[name] = "microsecond"
         texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
     times = texts.cast(own)
-    years = pc.min_max(pc.year(times)).as_py()  # those of Python's datetime
+    years = pc.min_max(pc.year(times)).as_py()  # the years of Python's datetime
     _refuse_if(years["min"] < 1 or years["max"] > 9999)
     result = times.cast(kind)
     _refuse_if(not result.cast(own).equals(times))

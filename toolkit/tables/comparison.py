@@ -39,7 +39,7 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         compare(left, right, on=["id", "symbol"])
         compare(left.round(2), right.round(2))
 
-    Sum the changes of cash, and select the new rows:
+    Sum the changes in cash, and select the new rows:
 
         changes = compare(monday.accounts(), friday.accounts())
         changes.loc[changes["column"] == "cash", "change"].sum()
@@ -53,12 +53,11 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
             the same name in both; otherwise the only column of both with a name that ends in a word such as id.
 
     Returns:
-        A table with the columns of the key, followed by
-            kind (str): "changed" for a cell, "only left" or "only right" for a row that is in one table only.
-            column (str): name of the column that changed; missing for a row.
-            left, right: value in each table, missing if there is none. If all values are numbers, or have one type,
-                both columns have a dtype for it, else object.
-            change: right minus left for two numbers, else missing: Int64, float64, or decimals if there are any.
+        A table with the columns of the key, followed by kind (str): "changed" for a cell, "only left" or "only right"
+            for a row that is in one table only. column (str): name of the column that changed; missing for a row. left,
+            right: value in each table, missing if there is none. If all values are numbers, or have one type, both
+            columns have a dtype for these values; otherwise object. change: right minus left for two numbers, else
+            missing: Int64, float64, or decimals if there are any.
         The rows follow the order of `left`, then of `right`. If nothing differs, the table has no rows. The number of
         changed and of equal rows is shown below the table, and is in `attrs["summary"]`.
 
@@ -135,7 +134,7 @@ def _list(names: Sequence[Any]) -> str:
 
 
 def _keys(table: pd.DataFrame, key: list[Any], side: str) -> pd.DataFrame:
-    """Return the columns of the key, and the numbers of the rows in a column named by the side."""
+    """Return the key columns, and the row numbers in a column that is named after the side."""
     keys = table[key].reset_index(drop=True)
     for problem, is_affected in (("missing", keys.isna().any(axis=1)), ("repeated", keys.duplicated())):
         if is_affected.any():
@@ -178,7 +177,7 @@ def _comparable(value: Any) -> Any:
 
 
 def _with_types(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the differences with types for the values of both sides together, and with the changes of numbers."""
+    """Return the differences with one type for the values of both sides, and with the changes in numbers."""
     values = [None if is_missing(value) else value for side in ("left", "right") for value in found[side]]
     numbers = [number if isinstance(number, Decimal) else None for number in map(_comparable, values)]
     kinds = {type(value) for value in values}

@@ -1,7 +1,7 @@
-"""Tables that people look at: their display, which their selections and results keep, and those of calls and tokens.
+"""Readable tables: their display, which selections and results keep, and the tables of calls and tokens.
 
 Only the display differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second, long
-text and JSON shortened, UUIDs shortened (and last, if another column tells the rows apart). The options of pandas for
+text and JSON shortened, UUIDs shortened (and last, if another column tells the rows apart). The pandas options for
 rows, columns, width, text, precision and floats apply if they are set.
 """
 
@@ -22,7 +22,7 @@ from toolkit.core.ledger import Authorization, Call
 from toolkit.core.text import as_html, count_text, excerpt, printable
 from toolkit.tables.columns import is_code, is_key
 
-# The text in `attrs` that is shown below a table, such as how many rows differ, if the table still has all its rows.
+# Key in `attrs` of a text such as how many rows differ. It is shown below a table that still has all its rows.
 SUMMARY: Final = "summary"
 _SUMMARIZED: Final = "summarized rows"
 
@@ -32,8 +32,8 @@ _LONGEST_NAME: Final = 64
 _PANDAS_ROWS: Final = 60  # pandas's own default
 _PANDAS_TEXT: Final = 50
 _CENTS: Final = 2  # minimum number of decimals for numbers that have any
-_MANY: Final = 10_000  # integers from here on have separators; years have none
-_HUGE: Final = 10**15  # numbers from here on are shown with an exponent
+_MANY: Final = 10_000  # integers from this size on have thousands separators; years do not
+_HUGE: Final = 10**15  # numbers from this size on are shown with an exponent
 _MISSING: Final = "–"  # noqa: RUF001 - a dash, as in printed tables
 _INSTANT: Final = "datetime64[us, UTC]"
 _STYLE: Final = ".readable-table td { white-space: nowrap; }"
@@ -80,7 +80,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _shown(cells: pd.DataFrame, method: str) -> Any:
-    """Return what pandas shows of strings: all rows, and all columns even if a terminal is narrow."""
+    """Return the text in which pandas shows a table of strings: all rows, and all columns even in a narrow terminal."""
     columns = pd.get_option("display.max_columns") or None
     options = {"max_rows": None, "max_colwidth": None, "show_dimensions": False, "max_columns": columns}
     with pd.option_context({f"display.{name}": value for name, value in options.items()}):
@@ -136,7 +136,7 @@ def _texts(name: str, values: pd.Series[Any], longest: int | None) -> list[str]:
 
 
 def _number_text(numbers: list[Any], name: str) -> Callable[[Any], str]:
-    """Return a function that formats a number; those of a column have the same number of decimals."""
+    """Return a function that formats the numbers of a column, all with the same number of decimals."""
     float_format = pd.get_option("display.float_format")
     finite = [Decimal(str(value)) for value in numbers if abs(value) < float("inf")]
     places = max([-min(int(value.normalize().as_tuple().exponent), 0) for value in finite], default=0)
@@ -205,7 +205,7 @@ def _series(dtype: str, values: Iterable[Any]) -> pd.Series[Any]:
 
 
 def _state(token: Authorization, tokens: Sequence[Authorization], now: datetime) -> str:
-    """Return "replaced" if the same credentials got a later token before this one expired, "expired" or "valid"."""
+    """Return "replaced" if the same credentials got a later token before this expired; else "expired" or "valid"."""
     if token.expires_at is None:
         return "valid"
     is_replaced = any(

@@ -4,8 +4,8 @@ Without `records=`, these rules decide:
 
 1. Each item of a list, and each record of a collection, is a row. A collection is a list of objects, an object whose
    keys are data (bars by symbol), or arrays of one length, one of which has times (a portfolio's history).
-2. If an object has one member, apart from those about paging, the outcome of the request and inclusion
-   (`next_page_token`, `status`, `links`, `meta`, `included`). that member is used. If it is a collection, its records
+2. If an object has one member, apart from those about paging, the outcome of the request and included resources
+   (`next_page_token`, `status`, `links`, `meta`, `included`), that member is used. If it is a collection, its records
    are the rows; if it is empty, there are none.
 3. Any other object is one row, and a hint names its lists.
 """
@@ -44,7 +44,7 @@ _ASIDE_WORDS: Final = frozenset("link links meta metadata included includes erro
 _OUTCOMES: Final = ("ok", "success", "succeeded", "200", "0", "1", "true")  # a status of the request, not of a record
 # Whole names that are about the response.
 _NEUTRAL_NAMES: Final = frozenset("version apiVersion api_version etag url uri href".split())
-# Ends of `type`, `object` or `kind` that say that the response is a list: `list`, `PodList`, but not `playlist`.
+# Endings of `type`, `object` or `kind` that mark the response as a list: `list`, `PodList`, but not `playlist`.
 _LIST_TYPE: Final = re.compile(r"(?:^|[^A-Za-z]|(?<=[a-z])(?=[A-Z]))(?i:list|collection|page|bundle|searchset)$")
 _TIME_WORDS: Final = frozenset("time times timestamp timestamps date dates datetime t day days".split())
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?", re.ASCII)
@@ -55,7 +55,7 @@ _DATA_KEY: Final = re.compile(r"[A-Z0-9^][A-Z0-9 ./:^=@+_-]*|\d.*|[0-9a-f]{8}-[0
 KeyPath: TypeAlias = tuple[str, ...]
 # The values that identify the records that contain a row, by (path of their list, key).
 Identity: TypeAlias = dict[tuple[KeyPath, str], Any]
-# Records in the same containing records.
+# Records that are contained in the same records.
 _Part: TypeAlias = tuple[Sequence[Any], Identity]
 
 
@@ -72,7 +72,7 @@ class Rows:
 
 
 def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> Rows:
-    """Return the rows of a JSON value: by the rules above, or those at a dotted path, which may begin at the records.
+    """Return the rows of a JSON value: by the rules above, or those at a dotted path, also relative to the records.
 
     If the path leads through a list, the lists of all its members are joined, and each row has the keys that identify
     the record around it. `key` names the column for the keys of an object of records, or of lists of them.
@@ -118,7 +118,7 @@ def lists_in(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
 
 
 def _is_about_request(name: Any, member: Any) -> bool:
-    """Check whether a member is about paging, the outcome of the request or inclusion, or says that this is a list."""
+    """Check whether a member is about paging, the outcome of the request or included resources, or marks a list."""
     parts = set(words(name)) if isinstance(name, str) else set()
     if parts == {"status"}:
         return str(member).lower() in _OUTCOMES
@@ -164,7 +164,7 @@ def _are_parallel(value: Any) -> bool:
 
 
 def _rows_of_arrays(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a record for each index of the arrays, which begins with the other values of the object."""
+    """Return a record for each index of the arrays; each begins with the object's other values."""
     arrays = {name: member for name, member in value.items() if isinstance(member, (list, tuple))}
     beside = {name: value[name] for name in value if name not in arrays and not _is_about_request(name, value[name])}
     return [beside | dict(zip(arrays, row, strict=True)) for row in zip(*arrays.values(), strict=True)]
@@ -224,7 +224,7 @@ def _parts_at(value: Any, path: str, key: str | None) -> list[_Part]:
 
 
 def _below(value: Any, path: str, around: KeyPath, identity: Identity, key: str | None) -> Iterator[_Part]:
-    """Yield the parts of a value at a path; `around` are the keys that led to the value."""
+    """Yield the parts of a value at a path; `around` has the keys that led to the value."""
     if isinstance(value, (list, tuple)):
         for member in value:
             yield from _below(member, path, around, identity, key)
@@ -249,7 +249,7 @@ def _below(value: Any, path: str, around: KeyPath, identity: Identity, key: str 
 
 
 def _step(value: Any, path: str) -> tuple[str, str]:
-    """Return the longest key of an object that begins the path, and the rest of the path. Keys may contain dots."""
+    """Return the longest key of an object that is a prefix of the path, and the rest. Keys may contain dots."""
     parts = path.split(".")
     for count in range(len(parts), 0, -1):
         key = ".".join(parts[:count])

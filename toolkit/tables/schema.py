@@ -1,8 +1,8 @@
 """Types that the user asks for: schemas of tables, and columns with the types of `schema=` and `dtypes=`.
 
 `schema` is the schema of one table, or the narrowest schema that several tables fit. `widened` is the narrowest schema
-that the rows of two schemas fit; types are promoted as Arrow does (integers, decimals and floats, units of times), or
-become text where Arrow has no common type, or one that loses digits.
+that the rows of two schemas fit; types are promoted as in Arrow (integers, decimals and floats, units of times), or
+become text where Arrow has no common type, or only one that loses digits.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ def schema(table: Any) -> Any:
     Args:
         table: a DataFrame, an Arrow table or schema, another table that Arrow reads, or a list of them. Several tables
             give the narrowest schema that all their rows fit: integers and fractions give `double`, text and anything
-            else give `string`. Empty strings of DataFrames fit every type, as missing values, such as dates that are
-            empty on one page.
+            else give `string`. Empty strings in DataFrames fit every type and count as missing values: the dates on one
+            page may all be empty, for example.
 
     Raises:
-        TabulationError: if this is not a table, has two columns of one name, or if a name is not text.
+        TabulationError: if this is not a table, if two columns have the same name, or if a name is not text.
     """
     if isinstance(table, (list, tuple)) and table:
         text = reduce(widened, map(_schema_of, table))
@@ -202,7 +202,7 @@ def _plain(kind: Any) -> Any:
 def _wider(left: Any, right: Any) -> Any:
     """Return the narrowest type that the values of both types fit."""
     kinds = (left, right)
-    if not (any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_decimal, kinds))):  # loses digits
+    if not (any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_decimal, kinds))):  # would lose digits
         with suppress(pa.ArrowTypeError):
             both = [pa.schema([("", kind)]) for kind in kinds]
             return pa.unify_schemas(both, promote_options="permissive").field(0).type

@@ -33,11 +33,11 @@ def tabulate(
         table = positions.merge(tabulate(response), on=["id", "account_number"])
 
     Rows
-        - A list gives a row for each member. An empty list gives a table without columns.
-        - An object with one collection, and otherwise only members about paging, status or inclusion
-          (`next_page_token`, `total`, `links`, `meta`, `included`), gives the rows of the collection:
-          `{"accounts": [...], "next_page_token": null}`. A collection is a list of objects, or an object whose keys
-          are data, `{"ALFA": [...], "BRVO": [...]}`, which become the column `key`. If it is empty, there are no rows.
+        - A list gives a row for each member. An empty list gives a table without rows and columns.
+        - An object with one collection, and otherwise only members about paging, status or included resources
+          (`next_page_token`, `total`, `links`, `meta`, `included`), gives the rows of the collection: `{"accounts":
+          [...], "next_page_token": null}`. A collection is a list of objects, or an object whose keys are data,
+          `{"ALFA": [...], "BRVO": [...]}`, which become the column `key`. If it is empty, there are no rows.
         - Arrays of one length, one of which has times, become columns, as in `{"timestamp": [...], "equity": [...]}`,
           after columns for the other values of the object.
         - If an object's only member is an object, that object is used: `{"data": {"user": {"repos": [...]}}}`.
@@ -59,18 +59,18 @@ def tabulate(
           "float" gives float64, which is exact for cents below 1e13, and warns if a number has more than 15 significant
           digits; "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even an integer, is
           text as the service wrote it.
-        - Text becomes numbers in the same way if every string of a column reads as a JSON number, as "007" does not.
+        - Text becomes numbers in the same way if every string of a column is a valid JSON number, which "007" is not.
           It stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
           phone, version, prefix, hash, name, type or last4.
         - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
           (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Empty text in a column of
           numbers or times is missing.
-        - Booleans are boolean, other text is str. Columns without any value, and of mixed types, are object.
+        - Booleans are boolean, other text is str. Columns without any values, and columns of mixed types, are object.
 
-        These types are inferred from one response, so another page of the same list may get others. With `schema`, the
-        table has exactly the columns of the schema, in its order and with its types, and missing values where the
-        response has none. Fields that are not in the schema are left out, with a warning. `tk.schema` makes the schema
-        of a table, and its help shows how to write pages as one dataset.
+        These types are inferred from one response, so another page of the same list may get different types. With
+        `schema`, the table has exactly the columns of the schema, in its order and with its types, and missing values
+        where the response has none. Fields that are not in the schema are left out, with a warning. `tk.schema` makes
+        the schema of a table, and its help shows how to write pages as one dataset.
 
     Args:
         data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
@@ -92,7 +92,7 @@ def tabulate(
         ServiceError: if a response has an error status.
         TabulationError: if the data is not JSON (NaN, for example), if there is no list at `records`, if a value does
             not fit its column, or if a column is in both `dtypes` and `schema`.
-        ConfigurationError: if `numbers` is anything else, or if `records` or `key` is not text.
+        ConfigurationError: if `numbers` is none of the three values, or if `records` or `key` is not text.
     """
     if data is None:
         raise TabulationError(

@@ -5,8 +5,8 @@
   `session.sending`.
 - `network` sends requests: connections, direct or through a proxy, chosen for each host, and the queue in front of
   them. `certificates` decides which TLS certificates are trusted.
-- `retry` says whether and when a failed request is sent again, `pacing` when a call may be sent at a limited rate.
+- `retry` says whether and when a failed request is sent again, and `pacing` limits the rate of calls.
 - `next_page` finds the next page of a list in a response.
-- `failures` puts errors of httpx and the error statuses of services into words.
+- `failures` describes httpx errors and error statuses of services in words.
 - `httpx2` converts the requests, responses and errors of httpx2's clients and transports to those of httpx and back.
 """

@@ -3,8 +3,8 @@
 `verify="system"` trusts what the machine trusts: the stores of Windows and macOS, through truststore, and elsewhere
 OpenSSL's default places, which SSL_CERT_FILE and SSL_CERT_DIR change.
 
-A truststore context makes one connection at a time, so each host gets its own. That is cheap where the system stores
-the certificates; elsewhere, each host would read a file with all of them.
+A truststore context makes one connection at a time, so each host gets its own context. That is cheap where the system
+stores the certificates; elsewhere, a file with all of them would be read for each host, so hosts share a context.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from toolkit.core.tracebacks import causes
 SYSTEM: Final = "system"
 Verify = bool | str | Path | ssl.SSLContext
 _OWN_STORES: Final = ("win32", "darwin")  # platforms whose certificates OpenSSL cannot read
-# Of refused certificates: OpenSSL's X509_V_ERR_* (x509_vfy.h), Windows' HRESULT (winerror.h) and macOS's OSStatus
-# (SecBase.h); what the server shows; and what to do about it.
+# For refused certificates: error codes of OpenSSL (X509_V_ERR_*, x509_vfy.h), Windows (HRESULT, winerror.h) and macOS
+# (OSStatus, SecBase.h); a description of the certificate; and what to do about it.
 _REFUSALS: Final = (
     (
         (10, 0x800B0101, -67818),
@@ -41,7 +41,7 @@ _REFUSALS: Final = (
 
 
 class Refusal(NamedTuple):
-    """A certificate that was refused: what the server shows, as the end of a sentence, and what to do about it."""
+    """A certificate that was refused: what the server presented (worded to end a sentence), and what to do about it."""
 
     what: str
     advice: str
@@ -108,7 +108,7 @@ def _system_context(platform: str) -> ssl.SSLContext:
         import truststore
 
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    paths = ssl.get_default_verify_paths()  # those of SSL_CERT_FILE and SSL_CERT_DIR first
+    paths = ssl.get_default_verify_paths()  # SSL_CERT_FILE and SSL_CERT_DIR take precedence
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(paths.cafile, paths.capath)
     return context

@@ -1,4 +1,4 @@
-"""Errors of httpx and of services in words: why a service cannot be reached, what a status means, and what to do."""
+"""httpx errors and service errors in words: why a service cannot be reached, what a status means, and what to do."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def is_lasting(error: BaseException) -> bool:
 
 
 def no_connection(error: BaseException) -> str:
-    """Return why there was no connection, one of NO_CONNECTION, or "" if the error does not tell."""
+    """Return why there was no connection, one of NO_CONNECTION, or "" if the error does not say."""
     noted = note_of(error, ReplayedReason)
     if noted:
         return noted

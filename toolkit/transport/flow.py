@@ -40,17 +40,17 @@ class ReadAndClose(NamedTuple):
     """
 
     response: httpx.Response
-    most: int = 1 << 16  # a new connection is cheaper than reading more than that for nothing
+    most: int = 1 << 16  # bytes; opening a new connection is cheaper than reading more than this to discard it
 
 
 class Apart(NamedTuple):
-    """Call a function that takes long, on another thread if an event loop waits; the outcome is its value."""
+    """Call a slow function, on another thread if an event loop is waiting; the outcome is its return value."""
 
     function: Callable[[], Any]
 
 
 class Pause(NamedTuple):
-    """Wait for a time on a clock, with its method `sleep` if it has one."""
+    """Pause for a length of time, with the `sleep` method of the clock if it has one."""
 
     seconds: float
     clock: Clock
@@ -116,9 +116,9 @@ async def _drive(flow: Flow[T], transport: Any, outcome_of: Callable[[Any, Any],
 def without_frames(error: BaseException) -> None:
     """Remove the tracebacks and requests of an error that a transport raised, and of all errors linked to it.
 
-    Types, messages, notes and the chain stay. An error that the caller was already handling keeps its traceback. Once
-    authorized, a request contains credentials; an httpx client attaches its own instead. Call this where the error is
-    caught.
+    Types, messages, notes and the exception chain are kept. An error that the caller was already handling keeps its
+    traceback. An authorized request contains credentials; an httpx client attaches its own request to the error
+    instead. Call this where the error is caught.
     """
     above = {frame for frame, _ in walk_stack(error.__traceback__.tb_frame.f_back)} if error.__traceback__ else set()
     for linked in causes(error, above):
@@ -174,7 +174,7 @@ async def _outcome_async(effect: Effect, transport: httpx.AsyncBaseTransport) ->
             return clock.sleep(seconds)
         case Pause(seconds):
             return await asyncio.sleep(seconds)
-        case Wait(future, limit):  # any thread may finish it; a task that is cancelled leaves it alone
+        case Wait(future, limit):  # any thread may complete the future; cancelling this task does not cancel it
             await asyncio.wait([asyncio.wrap_future(future)], timeout=limit)
             return future.done()
         case WhichLoop():
@@ -189,7 +189,7 @@ async def call_apart(function: Callable[[], T]) -> T:
 
 
 def chunks_of(stream: Any) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-    """Return the chunks of an asynchronous body for an `async with`, which closes them at its end.
+    """Return a context manager with the chunks of an asynchronous body; it closes them at its end.
 
     A generator that is abandoned before its end is closed later, when the event loop collects it. Until then it may
     hold a connection, and under trio it can no longer wait for anything.

@@ -1,10 +1,10 @@
 """Clients and transports of httpx2, which large SDKs use, are converted here and nowhere else.
 
-The toolkit uses only httpx inside. Objects from outside are converted by one of these:
+Internally, the toolkit uses only httpx. Objects from outside are converted by one of these:
 
 - `answer` and `answer_async`: an httpx2 client calls one of our transports.
-- `as_httpx_transport`: a transport of httpx2 is below ours.
-- `as_httpx_error` and `classes`: code that sends requests with a client of either library.
+- `as_httpx_transport`: one of our transports uses an httpx2 transport.
+- `as_httpx_error` and `classes`: our code sends requests with a client of either library.
 
 Bodies stay streams: each part is passed on as it comes. An error of an httpx2 transport reaches an httpx2 client as the
 same object that was raised; an httpx client gets the error of the same name, with the original as its cause.
@@ -40,14 +40,14 @@ def answer(request: Any, handle: Callable[[httpx.Request], httpx.Response]) -> A
 
 
 async def answer_async(request: Any, handle: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> Any:
-    """Answer a request of an asynchronous httpx2 client; otherwise as `answer`."""
+    """Answer a request of an asynchronous httpx2 client, like `answer`."""
     await request.aread()
     with _errors_of(_httpx2(), request):
         return converted(_httpx2(), await handle(converted(httpx, request)), request)
 
 
 def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
-    """Return a transport for requests of httpx: the one given, or one that converts if it is of httpx2.
+    """Return a transport for httpx requests: the one passed, or one that converts if an httpx2 transport was passed.
 
     Args:
         transport: the transport.
@@ -69,9 +69,9 @@ def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
 
 
 class UpperTransport:
-    """A transport over another one of either library, which is entered and closed with it.
+    """A transport on top of another one, of either library; the two are entered and closed together.
 
-    It is a class of neither library: SDKs that use an httpx2 client refuse httpx transports.
+    It is not derived from either library, because SDKs that use an httpx2 client refuse httpx transports.
 
     Args:
         below: the transport for synchronous calls.
@@ -79,7 +79,7 @@ class UpperTransport:
     """
 
     def __init__(self, below: Any, below_async: Any) -> None:
-        # A transport for the other kind of calls is neither entered nor closed.
+        # A transport for the other kind of calls (sync or async) is neither entered nor closed.
         self._held: Any = below if _has_methods(below, "__enter__") else httpx.BaseTransport()
         self._held_async: Any = below_async if _has_methods(below_async, "__aenter__") else httpx.AsyncBaseTransport()
 
@@ -130,10 +130,10 @@ def as_httpx_error(error: Any) -> Any:
 
 
 def converted(library: Any, message: Any, request: Any = None) -> Any:
-    """Return a request or response converted to one of a library.
+    """Return a request or response as one of a library, converted if necessary.
 
-    Extensions are shared with the original, so that a note on either is a note on both. Errors while the body of a
-    response is read name `request`.
+    Extensions are shared with the original, so that a note on either is a note on both. Errors that are raised while
+    the body of a response is read carry `request`.
     """
     if isinstance(message, library.Request | library.Response):
         return message
@@ -151,7 +151,7 @@ def converted(library: Any, message: Any, request: Any = None) -> Any:
 def _httpx2() -> Any | None:
     """Return httpx2, or None if nothing has imported it yet."""
     module = sys.modules.get("httpx2")
-    return None if module is httpx else module  # they are one module after httpx2.alias_httpx()
+    return None if module is httpx else module  # both are the same module after httpx2.alias_httpx()
 
 
 def _body_of(library: Any, message: Any, request: Any) -> tuple[list[tuple[bytes, bytes]], Any]:
@@ -168,7 +168,7 @@ def _body_of(library: Any, message: Any, request: Any) -> tuple[list[tuple[bytes
 
 
 class _Body:
-    """The body of a message of one library, as the other reads it; `request` is the one that errors name."""
+    """The body of a message of one library, in a form that the other can read; `request` is set on its errors."""
 
     library: Any
 
@@ -202,7 +202,7 @@ def _stream_class(library: Any) -> Any:
 
 @contextmanager
 def _errors_of(library: Any, request: Any = None) -> Iterator[None]:
-    """Raise errors as those of the caller's library; without a request, a client sets its own."""
+    """Convert errors to those of the caller's library. Without a `request`, the client sets its own on the error."""
     try:
         yield
     except CassetteError as error:
@@ -241,7 +241,7 @@ def _response_for(library: Any, response: Any, request: Any) -> Any:
 
 
 def _name_in(library: Any, error: object) -> str | None:
-    """Return the class that an error of the other library has in this one; None for any other error."""
+    """Return the name of this library's class for an error of the other library; None for any other error."""
     for kind in type(error).__mro__:
         origin = kind.__module__.partition(".")[0]
         if origin == library.__name__:

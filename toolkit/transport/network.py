@@ -3,8 +3,8 @@
 httpx ignores proxy variables if it is given a transport, and its own `proxy=` would bypass ours. So proxied
 transports are made here, below authorization, from the same variables; requests to this machine never use a proxy.
 
-Whenever a call ends, an httpx pool looks at all calls that wait in it: 1,000 waiting calls cost 50 seconds (measured).
-So calls queue in `Places` before they reach a pool.
+Whenever a call ends, an httpx pool looks at all calls that wait in it: with 1,000 waiting calls, this took 50 seconds
+in total. So calls queue in `Places` before they reach a pool.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from toolkit.transport.flow import Flow, Wait
 
 MOST_AT_ONCE: Final = 100  # calls of one session; httpx has the same limit for connections
 ProxyTypes = str | httpx.URL | httpx.Proxy
-# No limit on connections: it would only matter if httpx lost track of one, and then block for ever. The default number
-# of idle ones: a pool counts all of them for each call, which takes half of the time with a hundred.
+# Connections are not limited: a limit would only matter if httpx lost track of one, and would then block forever. Idle
+# connections are: a pool counts them all for each call. With a hundred, that takes half of the call's time.
 _LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-# Extension of a request: a number. Requests with the same number share a pool. A pool looks at each of its idle
-# connections for every request; with sixteen, that takes as long as the rest of a call.
+# Request extension: a number. Requests with the same number share a pool. A pool looks at each of its idle connections
+# for every request; with sixteen, that takes as long as the rest of a call.
 LANE: Final = "toolkit.lane"
 
 
@@ -153,7 +153,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 
 class Places:
-    """Places for calls that are in progress at the same time, shared by threads and tasks: first come, first served.
+    """Slots for calls that are in progress at the same time, shared by threads and tasks: first come, first served.
 
     Nothing ever waits for a lock, so a place may be released anywhere, even by the garbage collector in the middle of
     another method of this class.
@@ -165,12 +165,12 @@ class Places:
         self._handing_over = threading.Lock()  # never waited for
 
     def enter(self, seconds: float | None) -> Flow[bool]:
-        """Wait for a place, for a number of seconds at most; None for no limit. The outcome is False if one was free.
+        """Wait for a place for at most `seconds`; None for no limit. The outcome is False if one was free at once.
 
         Raises:
             httpx.PoolTimeout: if no place became free in time.
         """
-        if not self._waiting and self._take():  # as usual; a Future costs a tenth of a whole call
+        if not self._waiting and self._take():  # the usual case; creating a Future takes a tenth of the time of a call
             return False
         turn: Future[None] = Future()
         self._waiting.append(turn)
@@ -182,7 +182,7 @@ class Places:
             has_place = yield Wait(turn, seconds)
         finally:
             if not has_place and not turn.cancel():
-                self.leave()  # it was handed over at this moment, and goes to the next
+                self.leave()  # the place was handed over in the meantime, and is passed on to the next
         if not has_place:
             raise httpx.PoolTimeout(f"{MOST_AT_ONCE} calls were under way, and none of them finished in time.")
         return True
@@ -193,7 +193,7 @@ class Places:
         self._hand_over()
 
     def _hand_over(self) -> None:
-        """Hand free places to waiting callers. If the lock is taken, just return: its holder looks again."""
+        """Hand free places to waiting callers. If the lock is taken, just return: its holder will check again."""
         while self._free and self._waiting and self._handing_over.acquire(blocking=False):
             try:
                 if self._waiting and self._take():

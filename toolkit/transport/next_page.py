@@ -1,6 +1,6 @@
 """What a response says about the next page.
 
-Only what a response names is followed, in this order:
+A next page is followed only if the response names it in one of these ways, in this order of precedence:
 
 1. the member that the caller names with `cursor=(member, parameter)`, and in that case nothing else;
 2. `Link: rel="next"` (RFC 8288);
@@ -9,8 +9,8 @@ Only what a response names is followed, in this order:
 
 `has_more: false` and the like override 3 and 4. A cursor with another name, and `has_more: true`, are reported but not
 followed. Members are looked for in the response, in objects whose names are about paging (`links`, `meta`), and in
-objects around the records (`data`, and any that is the only member). Numbers of pages and of records are ignored: a
-record may have members of these names.
+objects around the records (`data`, and any that is the only member). Page counts and record counts are ignored, because
+a record may have members of these names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from toolkit.transport.failures import origin
 
 Cursor: TypeAlias = tuple[str, str] | Literal["offset", "page"]
 
-# Names are compared in lower case, without a prefix (`hydra:`, `@odata.`) and without signs between their words.
+# Names are compared in lower case, without a prefix (`hydra:`, `@odata.`) and without separators between words.
 _OBJECTS: Final = frozenset(
     "body cursor data link links meta metadata next page pageinfo pages paging pagination response responsemetadata "
     "result resultinfo view".split()
@@ -46,7 +46,7 @@ _MORE: Final = frozenset("hasmore hasnext hasnextpage istruncated more".split())
 
 _SHOWN: Final = 60  # characters of a name
 _SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for name in ADDRESS_NAMES)
-IS_FOLLOWED: Final = "toolkit.is_followed"  # extension of a response whose next page was requested, or caused a warning
+IS_FOLLOWED: Final = "toolkit.is_followed"  # response extension: its next page was requested, or a warning was shown
 _BY_HAND: Final = (
     'It does not say how to ask for the rest: pass cursor="offset" or cursor="page" to tk.pages, or the parameters '
     "that the service documents."
@@ -65,7 +65,7 @@ class NextPage:
 
     Attributes:
         url: its URL, or None if the response says that there is more in a way that is not followed.
-        words: where that is said, without any value: `its member "has_more" says that there is more`.
+        words: where the response says this, without any value: `its member "has_more" says that there is more`.
         advice: how to read the rest if `url` is None.
     """
 
@@ -75,7 +75,7 @@ class NextPage:
 
 
 class _Member(NamedTuple):
-    """A member that is about paging; its name is the key without prefix and signs, in lower case."""
+    """A member that is about paging; its name is the key without prefix and punctuation, in lower case."""
 
     path: str
     key: str
@@ -130,7 +130,7 @@ def check_origin(url: httpx.URL, first: httpx.URL) -> None:
 
 
 def url_of(response: Any) -> httpx.URL:
-    """Return the URL that was asked for; an empty one for a response that does not know it."""
+    """Return the requested URL, or an empty one if the response does not have it."""
     try:
         return httpx.URL(str(response.request.url))
     except (AttributeError, RuntimeError, httpx.InvalidURL):
@@ -160,7 +160,7 @@ def _members(record: Any, path: tuple[str, ...] = (), depth: int = 4) -> Iterato
 
 
 def _named(response: httpx.Response, members: Iterable[_Member]) -> NextPage | None:
-    """Return the next page that the Link header or a member names, a URL before a token."""
+    """Return the next page that the Link header or a member names; a URL takes precedence over a token."""
     for link in response.links.values():
         if "next" in link.get("rel", "").lower().split():
             return _page(response, "its Link header", target=link["url"])
@@ -208,7 +208,7 @@ def _page(
     try:
         asked = url_of(response)
         url = asked.copy_set_param(*parameter) if parameter else asked.join(target).copy_with(fragment=None)
-        _ = url.host  # decodes an international name
+        _ = url.host  # decodes an internationalized host name
     except (httpx.InvalidURL, UnicodeError):
         return NextPage(None, f"{place} names a next page, but not in a URL that can be read", _BY_HAND)
     return NextPage(url, f"{place} names a next page")

@@ -66,7 +66,7 @@ class Pace:
             self._rates.discard(rate)
 
     def turn(self, now: float) -> float:
-        """Return the turn of a new call in the schedule, at a reading of the monotonic clock in seconds."""
+        """Add a new call to the schedule, and return its turn. `now` is a reading of the monotonic clock in seconds."""
         with self._lock:
             rate = self.per_second
             self._last = max(now - self._late, self._last + (1 / rate if rate else 0.0))

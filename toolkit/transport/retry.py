@@ -1,8 +1,8 @@
 """Whether and when a request that failed is sent again: one rule for calls and for token requests.
 
-The pauses grow: the n-th is a random part of 0.5 * 2 ** (n - 1) seconds, so that many callers that failed together do
-not come back together ("full jitter"). If the service asks for a pause with Retry-After (RFC 9110 section 10.2.3), the
-random pause is added to it.
+The pauses grow: the n-th is a random part of 0.5 * 2 ** (n - 1) seconds, so that callers that failed at the same time
+do not all retry at the same time ("full jitter"). If the service asks for a pause with Retry-After (RFC 9110 section
+10.2.3), the random pause is added to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from toolkit.core.errors import as_count, as_instance, as_number
 from toolkit.core.ledger import parse_http_date
 from toolkit.transport.failures import is_lasting
 
-FIRST_PAUSE: Final = 0.5  # seconds; the most before the second try without a Retry-After
+FIRST_PAUSE: Final = 0.5  # seconds; the longest pause before the second try if there is no Retry-After
 _MOST_TRIES: Final = 100
 _MOST_DIGITS: Final = 9  # of a Retry-After; more would be over thirty years
 _REPEATED_METHODS: Final = frozenset({"GET", "HEAD"})
@@ -42,7 +42,8 @@ class Retry:
         within: seconds after the first try within which another try may begin.
 
     Raises:
-        ConfigurationError: if `tries` is not a whole number from 1 to 100, or `within` not a number of seconds from 0.
+        ConfigurationError: if `tries` is not a whole number from 1 to 100, or `within` is not a number of seconds, 0 or
+            more.
     """
 
     tries: int = 4
@@ -57,8 +58,8 @@ class Retry:
 
         Args:
             tries: how often the request was sent so far.
-            elapsed: seconds since it was sent first.
-            retry_after: seconds that the service asks to wait, or None.
+            elapsed: seconds since it was first sent.
+            retry_after: seconds that the service asks the client to wait, or None.
             jitter: a random number from 0 to 1.
         """
         asked = retry_after or 0.0
@@ -90,7 +91,7 @@ def can_be_sent_again(request: httpx.Request) -> bool:
 
 
 def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that the service asks to wait (RFC 9110 section 10.2.3), or None.
+    """Return how many seconds the service asks the client to wait (RFC 9110 section 10.2.3), or None.
 
     An instant counts from the response's own Date, since the two clocks may differ; without one, from `now`.
     """

@@ -30,7 +30,7 @@ _CELL_CODE: Final = re.compile(
 )
 _OVERWRITTEN: Final = re.compile(r".*\r(?=[^\n])")
 _TAG: Final = re.compile(r"<[^<>]*>")
-# pandas names a styled table and its cells at random; the names may end in digits of rows and columns.
+# pandas names a styled table and its cells at random; row and column numbers may follow the name.
 _STYLED: Final = re.compile(r"(?<=[#\"])T_[0-9a-f]{5}(?=[_\"\s{])")
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 # Text, time and Exif chunks (PNG, third edition, sections 11.3.3 and 11.3.4); none of them has pixels.
@@ -53,8 +53,8 @@ class CellPlace:
 class Difference:
     """A cell whose outputs differ from the stored ones.
 
-    `diff` has the lines of a unified diff, "-" stored and "+" new; not escaped. Pictures and markup are shown by size
-    and digest, markup also by its text.
+    `diff` has the lines of a unified diff, "-" stored and "+" new; not escaped. Images and markup are shown as size and
+    digest, markup also as its text.
     """
 
     cell: CellPlace
@@ -123,17 +123,17 @@ def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
         **dict.fromkeys((str(home), str(Path.home())), "~"),
     }
     places |= {os.path.realpath(folder): text for folder, text in places.items()}
-    own = f"{Path.home()}{os.sep}"  # IPython writes the folders below it with "~"
+    own = f"{Path.home()}{os.sep}"  # IPython abbreviates it to "~" in the folders below it
     places |= {f"~{os.sep}{path.removeprefix(own)}": text for path, text in places.items() if path.startswith(own)}
     specific = {path: text for path, text in places.items() if len(Path(path).parts) > 1}
     return dict(sorted(specific.items(), key=lambda item: -len(item[0])))
 
 
 def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the outputs of a cell with one per stream, stdout first, because the kernel sends them in any order."""
+    """Return the outputs of a cell, one per stream, stdout first, because the kernel sends them in any order."""
     joined: dict[Any, dict[str, Any]] = {}
     for number, output in enumerate(outputs):
-        name = output.get("name", number)  # of streams alone
+        name = output.get("name", number)  # only streams have a name
         text = {"text": joined.get(name, {}).get("text", "") + output["text"]} if "text" in output else {}
         joined[name] = {**output, **text}
     result = list(joined.values())
@@ -147,7 +147,7 @@ def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with changed strings; names of members do not change."""
+    """Return a JSON value with its strings changed, but not the names of members."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):

@@ -52,7 +52,7 @@ def read_notebook(path: Path) -> dict[str, Any]:
             notebook = nbformat.from_dict(json.loads(path.read_bytes()))  # type: ignore[no-untyped-call]
             nbformat.validate(notebook, version=4)
         content = dict(rejoin_lines(notebook))  # type: ignore[no-untyped-call]
-        as_bytes(content)  # JSON can contain half a character, which UTF-8 cannot encode
+        as_bytes(content)  # JSON can contain a lone surrogate, which UTF-8 cannot encode
     except Exception as error:  # noqa: BLE001 - nbformat and jsonschema fail in many ways on odd files
         reason = str(getattr(error, "message", error)).partition("\n")[0]
         raise ConfigurationError(
@@ -99,8 +99,8 @@ def changed_notebooks(notebooks: Sequence[Path], since: str = "HEAD") -> list[Pa
     """Return the notebooks that changed or are new, and those that name a cassette that changed or was deleted.
 
     A notebook names a cassette with a word in a string of its code, or with `%%cassette NAME`. Computed names are not
-    found. Code that cannot be parsed may name any cassette. A notebook that git ignores does not count as changed.
-    Changes since this branch left the commit `since` count, and those that are not committed.
+    found. Code that cannot be parsed is assumed to name every cassette. A notebook that git ignores does not count as
+    changed. Changes since this branch diverged from the commit `since` count, and so do uncommitted changes.
     """
     folders = {path.parent.resolve() for path in notebooks}
     changes = set[Path]().union(*(_changed_files(folder, since) for folder in folders))
@@ -139,7 +139,7 @@ def _changed_files(folder: Path, since: str) -> set[Path]:
 
 def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments]
-    # The variables that git sets for its hooks would name another repository than that of the notebooks.
+    # The variables that git sets for its hooks could point to a repository other than that of the notebooks.
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         process = subprocess.run(command, env=variables | {"LC_ALL": "C"}, capture_output=True, check=True)  # noqa: S603

@@ -98,7 +98,7 @@ def _json(verdicts: Sequence[Verdict], _: Path) -> str:
 
 
 def _github(verdicts: Sequence[Verdict], checkout: Path) -> str:
-    # The outputs of notebooks are foreign text, in which the runner must not look for commands.
+    # The outputs of notebooks are untrusted text, in which the runner must not look for commands.
     word = secrets.token_hex(16)
     lines = [line for verdict in verdicts if not verdict.outcome.is_good for line in _annotations(verdict, checkout)]
     return "\n".join([f"::stop-commands::{word}", _text(verdicts, checkout), f"::{word}::", *lines, ""])
@@ -116,5 +116,5 @@ def _annotations(verdict: Verdict, checkout: Path) -> Iterator[str]:
         yield annotation("error", text, file=workspace_path(verdict.path, checkout), line=line, title=title)
 
 
-# By the name of the format; the folder is the checkout, to which GitHub's paths are relative.
+# Keyed by format name. GitHub's paths are relative to the folder of the checkout.
 FORMATS: Final = {"text": _text, "json": _json, "github": _github}

@@ -67,7 +67,7 @@ _LINE: Final = re.compile(r"Cell In\s?\[\d+\], line (\d+)")
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _LONGEST: Final = 500  # characters of a message
 _LONGEST_SOCKET: Final = 100  # bytes of a socket's path; every system allows at least 103
-# Outside the hierarchy of loggers, and silent: libraries log messages of the kernel, outputs included.
+# Outside the logger hierarchy, and silent: libraries log the kernel's messages, including outputs.
 _SILENT: Final = logging.Logger("notebook kernels", level=logging.CRITICAL + 1)  # noqa: LOG001
 
 
@@ -92,9 +92,10 @@ def verify(
     this is not a sandbox.
 
     With `update`, the new outputs of notebooks that differ are stored if a second run gives the same ones. With a
-    commit as `since`, only notebooks that changed after it, or whose cassette did, are run. `timeout` is in whole
-    seconds per cell, rounded up. Executed notebooks are saved in `save_to`, as far as they ran. `watch` is called with
-    a description of each step. The kernels log in the folder `play_log` what they play from cassettes.
+    commit as `since`, only notebooks that changed after it, or that use a cassette that did, are run. `timeout` is in
+    whole seconds per cell, rounded up. Executed notebooks are saved in `save_to`, with the outputs of the cells that
+    ran. `watch` is called with a description of each step. The kernels log what they play from cassettes to the folder
+    `play_log`.
     """
     notebooks = find_notebooks(paths)
     need_kernels()
@@ -121,7 +122,7 @@ def need_kernels() -> None:
 
 
 def _targets(notebooks: Sequence[Path], folder: Path) -> dict[Path, Path]:
-    """Return where each notebook is saved: at the same path as below their common folder."""
+    """Return where each notebook is saved: at its path relative to the common folder of all notebooks."""
     files = {path: path.resolve() for path in notebooks}
     base = os.path.commonpath([file.parent for file in files.values()])
     targets = {path: folder / file.relative_to(base) for path, file in files.items()}
@@ -223,7 +224,7 @@ class _Verification:
             NotebookNode(notebook),  # type: ignore[no-untyped-call]
             km=manager,
             timeout=math.ceil(self.timeout),
-            iopub_timeout=math.ceil(self.timeout),  # outputs may come late; after its 4 seconds they would be lost
+            iopub_timeout=math.ceil(self.timeout),  # outputs may be late; nbclient would drop them after 4 seconds
             skip_cells_with_tag=SKIP_TAG,
             store_widget_state=True,  # without it, nbclient fails on the outputs that an Output widget captures
             log=_SILENT,
@@ -276,7 +277,7 @@ class _Verification:
 
 @functools.cache
 def _drawing() -> tempfile.TemporaryDirectory[str]:
-    """Return matplotlib's folder for all kernels of this process: its list of fonts, which takes seconds to make."""
+    """Return a matplotlib folder for all kernels of this process, with its font list, which takes seconds to make."""
     folder = tempfile.TemporaryDirectory(prefix="fonts-", ignore_cleanup_errors=True)
     Path(folder.name, "matplotlibrc").write_text("svg.hashsalt: the same in each run\n", encoding="utf-8")
     command = [sys.executable, "-c", "import matplotlib.font_manager"]

@@ -33,7 +33,7 @@ _OWN_PLACES: Final = (
     "A project must not refer to secrets outside its folder. Set environment variables, or save the credentials with "
     "`toolkit credentials add`, or with save_credentials() in Python."
 )
-# By kind: the fields by the names that they may have, `<name>_file` included.
+# For each kind, its fields by every name they can have, including `<name>_file`.
 _FIELDS: Final[Mapping[CredentialKind, Mapping[str, Field]]] = {
     kind: {field.name: field for field in kind_class.fields}
     | {f"{field.name}{_FILE}": field for field in kind_class.fields if field.is_secret}
@@ -72,9 +72,9 @@ class ProfileFields:
     name: str
     source: str  # the place in words, for messages and lists
     values: Mapping[str, Secret]  # all are Secrets, because a secret may be in the wrong field
-    label: Callable[[str], str]  # returns the place's own name of a field, such as the variable
-    folder: Path  # where relative paths of files start
-    confined: bool = False  # True if those files must be in that folder
+    label: Callable[[str], str]  # returns what the place calls a field, such as a variable name
+    folder: Path  # base folder of relative file paths
+    confined: bool = False  # True if the files must be inside it
 
     def profile(self) -> Profile:
         """Return the profile as a list shows it. Raises the errors of `kind`."""
@@ -138,13 +138,13 @@ class ProfileFields:
         """Return the value of a field, read from its file if the field names one."""
         if not name.endswith(_FILE):
             return self.values[name]
-        # The path is not quoted: it may be a secret by mistake.
+        # The path is not quoted: it may be a secret that was put here by mistake.
         what, next_step = f"the file for {self.label(name)}", "Give its full path, and make it readable only by you."
         file = self.folder / expanded(self.values[name].reveal(), about=name)
         if self.confined and not lies_in(file, self.folder):
             raise self._error([name], "names a file outside the project folder", _OWN_PLACES)
         content = read_text(file, what, next_step)
-        # The final line break that editors add is not part of the secret, but a passphrase may have spaces.
+        # The final line break that editors add is not part of the secret, but spaces may be part of a passphrase.
         text = Secret(content.strip("\r\n") if name.startswith(PASSPHRASE) else content.strip())
         if not text:
             raise self._error([name], "names an empty file", next_step)
@@ -219,7 +219,7 @@ def _pattern(environment: Environment, fields: Iterable[str]) -> re.Pattern[str]
 
 
 # The patterns with all fields come last: they recognize fields of another environment only to refuse them, and
-# PRIVATE_KEY_ID of a broker partner must not be read as the KEY_ID of a profile PRIVATE.
+# PRIVATE_KEY_ID of a broker partner must not be read as KEY_ID of a profile named PRIVATE.
 _PATTERNS: Final = [
     *((each, _pattern(each, [name for kind in kinds_of(each) for name in _FIELDS[kind]])) for each in Environment),
     *((each, _pattern(each, FIELDS)) for each in Environment),

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from toolkit.core.document import CredentialKind
 
 # Practice services whose addresses are in the settings come before saved profiles, because they accept no other
-# credentials. When such a service has stopped, no profile is used instead: another program may have its ports.
+# credentials. If such a service has stopped, no profile is used instead: another program may now be using its port.
 _SERVICES: Final[list[RunningService]] = []
 _COLUMNS: Final = ("environment", "profile", "kind", "source")
 
@@ -270,7 +270,7 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
     what = f"No profile exists for {environment}."
     if name is None and others:
         what = f"Several profiles exist for {environment}, and none is named {DEFAULT}."
-    elif name is not None:  # one that is long enough to be a misplaced secret is not quoted
+    elif name is not None:  # a name long enough to be a misplaced secret is not quoted
         quoted = "of that name" if len(name) >= SHORTEST_SECRET else repr(excerpt(name))
         what = f"No profile {quoted} exists for {environment}."
     return ConfigurationError(

@@ -32,13 +32,13 @@ from toolkit.transport.retry import Retry
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-# RFC 6749 section 5.2: the same request is refused again until somebody changes something.
+# Errors that the same request would get again until somebody fixes the cause (RFC 6749 section 5.2).
 _LASTING: Final = frozenset(
     {"invalid_client", "invalid_request", "invalid_scope", "unauthorized_client", "unsupported_grant_type"}
 )
 _LASTING_IS_REMEMBERED: Final = 30.0  # seconds
 _PASSING_IS_REMEMBERED: Final = 1.0  # seconds; for callers who waited for the request that failed
-_LONGEST_REMEMBERED: Final = 60.0  # seconds; bounds a Retry-After
+_LONGEST_REMEMBERED: Final = 60.0  # seconds; upper limit for Retry-After
 _LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop is considered stuck
 # Sends a token request; `patiently=True` allows more retries, for when there is no usable token.
 Fetch = Callable[..., Flow[Token]]
@@ -53,9 +53,9 @@ class Flight:
     because the result may be stale by then.
     """
 
-    loop: AbstractEventLoop | None = None  # that fetches, or None for synchronous code
+    loop: AbstractEventLoop | None = None  # the loop that is fetching, or None for synchronous code
     landed: Future[None] = field(default_factory=Future)
-    # A place that tasks of this loop pass on after the landing: a hundred of them in one turn would stall the loop.
+    # After the landing, waiting tasks of this loop pass on this place, so that they resume one by one.
     turns: Places = field(default_factory=lambda: Places(0))
     thread: int = field(default_factory=get_ident)
 
@@ -75,7 +75,7 @@ class Flight:
         blocked, for example by a call that waits for a thread that in turn waits for this flight.
         """
         if loop is None and self.thread == get_ident():
-            return False  # an event loop of this thread fetches, and cannot continue while the thread is blocked
+            return False  # an event loop of this thread is fetching, and cannot continue while the thread is blocked
         if loop is not None and loop is self.loop:
             yield from self.turns.enter(None)
             self.turns.leave()
@@ -113,7 +113,7 @@ class TokenSource:
         self.shared = shared
         self.token: Token | None = None
         self._rejected: Token | None = None
-        self._failure: tuple[TokenError | Unreachable, float] | None = None  # not to be repeated until a monotonic time
+        self._failure: tuple[TokenError | Unreachable, float] | None = None  # last failure, and until when it stands
         self.doubted: Token | None = None
 
     def forget_flight(self) -> None:
@@ -170,7 +170,7 @@ class TokenSource:
                     alone = not (yield from flight.wait(loop))
             if loop is None:
                 return (yield from self._renewed(clock, fetch, alone=alone))
-            # Others wait for this fetch, so a time limit of this caller must not end it.
+            # Other callers wait for this fetch, so this caller's timeout must not end it.
             shielded = Shielded(self._landing(mine, clock, fetch, alone=alone))
             return (yield shielded)  # type: ignore[no-any-return]
         finally:
@@ -255,7 +255,7 @@ def with_retries(
         retry_after = failure.retry_after if isinstance(failure, TokenRefused) else None
         elapsed = clock.monotonic() - first_sent
         pause = retry.pause(tries, elapsed, retry_after, jitter=jitter()) if failure.is_passing else None
-        if pause is None:  # raised outside of the handler, so that the error has no context
+        if pause is None:  # raised outside the handler, so that the error has no context
             raise failure if tries == 1 else failure.reworded(f"{failure.what} ({tries} tries)", failure.next_step)
         yield Pause(pause, clock)
 

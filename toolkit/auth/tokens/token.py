@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 EARLY_AT_MOST: Final = 10.0  # seconds
 EARLY_SHARE: Final = 0.1  # of the lifetime
 LONGEST_LIFETIME: Final = timedelta(days=1)
-_BEARER_TOKEN: Final = re.compile(r"[!-~]+\Z")  # more than RFC 6750 section 2.1 allows, as some servers send
+_BEARER_TOKEN: Final = re.compile(r"[!-~]+\Z")  # RFC 6750 section 2.1 allows less, but some servers send more
 _TOKENS: Final = ("access_token", "refresh_token", "id_token")
 _NOTABLE_CLOCK_OFFSET: Final = timedelta(seconds=30)
 _MOST_FIELDS: Final = 12  # named in an error
 _REQUEST_ERRORS: Final = frozenset({"invalid_request", "invalid_scope", "unsupported_grant_type"})
 _ERROR_CODE: Final = re.compile(r"[ !#-\[\]-~]+\Z")  # RFC 6749 section 5.2
 LARGEST_ENTRY: Final = 1 << 16  # bytes, sealed
-_EARLIEST_ISSUE: Final = timedelta(seconds=5)  # ahead of our clock, which may have been set back slightly
+_EARLIEST_ISSUE: Final = timedelta(seconds=5)  # how far ahead of our clock, which may have been set back
 _LOOK_AGAIN: Final = 0.02  # seconds
-# Seconds. A token request with its retries usually takes less, but longer if the response arrives very slowly. Then
-# this process requests its own token, as it does if the lock's holder is stuck.
+# Seconds. A token request with its retries usually takes less. If it takes longer because the response is very slow, or
+# because the lock holder is stuck, this process requests its own token.
 _PATIENCE: Final = 60.0
 
 
@@ -80,7 +80,7 @@ class Token:
     access_token: Secret
     issued_at: datetime
     expires_at: datetime
-    # The second clock detects what the wall clock cannot: that the wall clock was set back.
+    # The monotonic clock detects that the wall clock was set back.
     expires_monotonic: float = field(default=math.inf, repr=False, compare=False)
     early: float | None = field(default=None, repr=False, compare=False)
     renew_at: datetime = field(init=False, repr=False, compare=False)
@@ -156,7 +156,7 @@ def read_token_response(
         kind = excerpt(scrub(headers.get("content-type", "no content type")), 60)
         what = f"The token endpoint returned status {status}, but no JSON object ({kind}, {len(body)} bytes)."
         raise TokenResponseInvalid(what, "Check the auth address: it may lead to a login page or a proxy.")
-    # Even if the response is refused: its tokens may be valid, including those that the document does not name.
+    # Registered even if the response is refused: its tokens may be valid, even those that the document omits.
     texts = [(name.upper(), fields.get(name)) for name in _TOKENS]
     REGISTER.add_all((name, Secret(text)) for name, text in texts if isinstance(text, str))
     access_token, token_type, seconds = fields.get("access_token"), fields.get("token_type"), _seconds(fields)
@@ -307,11 +307,11 @@ class SharedToken:
         """Return the result of a call to the store. After a failure, return None and do not call it for this token."""
         try:
             return call()
-        except Exception as error:  # noqa: BLE001 - the store may be anybody's
+        except Exception as error:  # noqa: BLE001 - a custom store may raise anything
             self._is_available = False
             if not self._has_warned:
                 self._has_warned = True
-                # The error of a foreign store may quote anything, such as an address with a password in it.
+                # An error from a custom store may quote anything, such as an address with a password in it.
                 reason = type(error).__name__
                 if isinstance(error, OSError) and isinstance(self._store, FileTokenStore):
                     reason = f"{self._store!r}: {error.strerror}"
@@ -356,7 +356,7 @@ class FileTokenStore:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        # The permissions of another folder's parent are the user's own decision.
+        # For a folder that the user chose, the permissions of its parent are left to the user.
         self._folders = [cache_folder(), cache_folder() / "tokens"] if folder is None else [folder]
         self.folder = self._folders[-1]
 

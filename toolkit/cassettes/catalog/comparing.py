@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 KINDS: Final = ("added", "removed", "type", "status", "timing")
 _LONGEST_PLACE: Final = 120  # characters
-_FACTOR: Final = 2.0  # between times that have changed,
-_LEAST_SECONDS: Final = 0.1  # if they differ by at least this
+_FACTOR: Final = 2.0  # times have changed if they differ by this factor,
+_LEAST_SECONDS: Final = 0.1  # and by at least this many seconds
 _MATCHER: Final = Matcher(OURS)
 _NULL: Final = "null"
 _TYPES: Final = {bool: "boolean", str: "string", dict: "object", list: "array", type(None): _NULL}

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 EXCERPT: Final = 2_000  # characters of a body
 _LONGEST_URI, _LONGEST_VALUE = 2_000, 500  # characters
-# In the cassettes of vcrpy and of most other recorders.
+# What cassettes of vcrpy and of most other recorders contain.
 _SIGN: Final = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?(?:http_)?interactions:|["'](?:http_)?interactions["']""")
-# Types of the columns that are not text, in all tables of the catalog.
+# Types of the non-text columns in all tables of the catalog.
 _TYPES: Final = {
     **dict.fromkeys(("interactions", "size", "number", "status", "count"), "int64"),
     "recorded": "datetime64[us, UTC]",

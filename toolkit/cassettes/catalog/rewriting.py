@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
-# A placeholder as it is, and as URLs and JSON write it.
+# A placeholder, plain or as it is escaped in URLs and JSON.
 _PLACEHOLDER: Final = re.compile(r"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
-_OF_BODY: Final = ("content-length", "content-encoding")  # they change with a body in which something is replaced
+_OF_BODY: Final = ("content-length", "content-encoding")  # they change when something in the body is replaced
 # Whole values that tools and services write instead of a secret.
 _STAND_IN: Final = re.compile(r"(?i)<[\w -]+>|\[[\w -]+\]|suppress|test_set_cookie|(?:dummy|fake|test)[\w-]*")
 
@@ -219,10 +219,10 @@ def rescrubbed(
         recorded = {number: opened.interaction(number) for number in range(len(opened))}
     known_count = -1
     safe: dict[int, Interaction] = {}
-    while len(scrubber.known) != known_count:  # earlier ones may contain what a later one names
+    while len(scrubber.known) != known_count:  # earlier ones may contain a secret that only a later one reveals
         known_count = len(scrubber.known)
         safe = {number: scrub(interaction, scrubber) for number, interaction in recorded.items()}
-    # A difference in the noted rules alone is not a change.
+    # A difference only in the stored rules is not a change.
     changed = [at for at, each in recorded.items() if each != safe[at]._replace(pseudonyms=each.pseudonyms)]
     if changed or opened.is_torn or opened.is_foreign or len(safe) < len(opened):
         items = [
@@ -231,7 +231,7 @@ def rescrubbed(
         ]
         data = b"".join((HEADER, *items)) if items else b""
     scrubber.known.check(data, where=f"{opened.source}, scrubbed again,")
-    # What a user's rule names always counts.
+    # If the user has rules, every change counts, even of a dummy value.
     telling = [each for each in changed if scrubber.has_rules or not _are_dummies(recorded[each], safe[each])]
     return data, [(each, _counts(recorded[each], safe[each], scrubber)) for each in telling]
 

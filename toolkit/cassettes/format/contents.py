@@ -47,7 +47,7 @@ _NOT_CONVERTED: Final = (
     "with `toolkit cassettes import FILE NAME`"
 )
 _OLD: Final = "it is in the format of an older version of vcrpy, before 1.0, which `python -m vcr.migration` converts"
-# What is typical of other programs' files, and what to say about them; the first match counts.
+# Patterns of other programs' files, and the message for each; the first match counts.
 _OTHER_PROGRAMS: Final = (
     (rb"\A\s*\{\s*\"log\"\s*:", "it is a HAR file; `toolkit cassettes import FILE NAME` makes a cassette from it"),
     (rb"!!python/object:vcr\.request\.Request|\A(?:\[\s*\{\s*\"|- )request\b", _OLD),
@@ -66,7 +66,7 @@ class Item(NamedTuple):
     """The place of an interaction in a file, and its fields if the file was parsed as a whole."""
 
     line: int | None  # its first line, from 1, if known
-    start: int = 0  # its first byte in a file that is parsed one by one,
+    start: int = 0  # its first byte, if interactions are parsed one by one,
     end: int = 0  # and the byte after its end
     fields: Any = None  # its parsed fields in any other file
 
@@ -203,7 +203,7 @@ def is_ours(data: bytes) -> bool:
 
 def lay_out(data: bytes, *, source: str) -> Contents | None:
     """Return the interactions of one of our cassettes, or None if it does not have the recorder's layout."""
-    raw, data = data, data.replace(b"\r\n", b"\n")  # from an editor, or from git; the recorder does not write it
+    raw, data = data, data.replace(b"\r\n", b"\n")  # CRLF comes from an editor or git; the recorder does not write it
     if (HEADER + _START).startswith(data):
         return Contents(data=b"", is_torn=True, source=source, raw=data)
     if not data.startswith(HEADER + _START):
@@ -254,7 +254,7 @@ def read(data: bytes, *, source: str) -> Contents:
         raise _corrupt(source, program or "it does not have the fields of a cassette")
     ends = [0, *(match.start() for match in _ITEM.finditer(data))]
     lines = list(accumulate((data.count(b"\n", start, end) for start, end in pairwise(ends)), initial=1))[1:]
-    is_usual = len(lines) == len(found)  # in another layout, lines are not known
+    is_usual = len(lines) == len(found)  # in any other layout, the line numbers are unknown
     items = [Item(lines[at] if is_usual else None, fields=fields) for at, fields in enumerate(found)]
     opened = Contents(items, is_foreign=not own, source=source, raw=data)
     if program and not opened.readable():
@@ -307,7 +307,7 @@ def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
         decompress_body(received, read.response.body)
     except TooLarge:  # replay refuses it
         pass
-    except SecretLeak:  # vcrpy records the body decoded for some clients
+    except SecretLeak:  # for some clients, vcrpy records the decoded body
         kept = [pair for pair in received if pair[0].lower() not in ("content-encoding", "content-length")]
         received = (*kept, ("Content-Length", str(len(read.response.body))))
     return read._replace(

@@ -27,7 +27,7 @@ from toolkit.transport.failures import NO_CONNECTION
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
-RECORDABLE: Final = (httpx.TransportError, httpx.DecodingError)  # errors of a request without an answer
+RECORDABLE: Final = (httpx.TransportError, httpx.DecodingError)  # errors that leave a request without a response
 # These and their subclasses by name. A file cannot make a replay raise anything else.
 FAILURES: Final = {
     name: kind for name, kind in vars(httpx).items() if isinstance(kind, type) and issubclass(kind, RECORDABLE)
@@ -205,7 +205,7 @@ def from_fields(fields: Mapping[str, Any]) -> Interaction:
 
 
 def _failure(fields: Mapping[str, Any]) -> RecordedFailure:
-    reason = str(fields.get("reason"))  # a later version may know others
+    reason = str(fields.get("reason"))  # a later version may have other reasons
     known = reason if reason in NO_CONNECTION else ""
     return RecordedFailure(str(fields["type"]), str(fields.get("message") or ""), known)
 
@@ -229,7 +229,7 @@ def content_of(response: Mapping[str, Any]) -> bytes:
         raise ValueError("the response has no content: it must be in 'string' under 'body'")  # noqa: TRY004
     if "base64_string" in body:
         return base64.b64decode(as_bytes(body["base64_string"], what))
-    if "string" not in body and body.keys() - {"encoding"}:  # if there is none, aiohttp had closed the connection
+    if "string" not in body and body.keys() - {"encoding"}:  # no content at all: aiohttp closed the connection
         raise ValueError("the response has no content, because 'string' is missing under 'body'")
     return as_bytes(body.get("string"), what)
 

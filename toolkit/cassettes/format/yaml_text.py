@@ -23,7 +23,7 @@ _LONGEST_KEY: Final = 1_000  # characters; parsers stop at 1,024 unless a questi
 
 # In a plain scalar, a colon before a space or line end, and a number sign after a space, have a special meaning.
 _PLAIN: Final = r"(?:[A-Za-z]|<[A-Z])(?:[!-9;-~]++|:(?=[!-~])| ++(?=[!-\"$-~]))*+"
-# Plain scalars that YAML 1.1 does not read as text, in any case.
+# Plain scalars that YAML 1.1 does not read as text, in upper or lower case.
 _NOT_TEXT: Final = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
 _QUOTED: Final = r"'(?:[ -&(-~]++|'')*+'"
 _NUMBER: Final = r"[1-9][0-9]{0,8}+|[0-9]{1,9}+\.[0-9]{1,9}+"
@@ -84,7 +84,7 @@ def _on_one_line(text: str) -> str:
     if _PRINTABLE.fullmatch(text):
         return "'" + text.replace("'", "''") + "'"
     escaped = json.dumps(text, ensure_ascii=False).replace("\x7f", r"\x7f")
-    return escaped.encode("ascii", "backslashreplace").decode()  # as YAML escapes characters, even beyond 16 bits
+    return escaped.encode("ascii", "backslashreplace").decode()  # YAML has the same escapes, even beyond 16 bits
 
 
 def _block(text: str, margin: str) -> str:
@@ -112,7 +112,7 @@ def load_usual(lines: Iterable[str]) -> dict[str, Any]:
             mappings.append(mappings[-1][keys[-1]])
             keys.append("")
         del mappings[level + 1 :], keys[level + 1 :]
-        mapping = mappings[level]  # IndexError if a level is left out
+        mapping = mappings[level]  # IndexError if a level is skipped
         if element is not None:
             if mapping[keys[level]] is None:
                 mapping[keys[level]] = []

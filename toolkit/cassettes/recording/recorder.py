@@ -101,7 +101,7 @@ class Recorder:
             with writer_lock.lock_of_claims:
                 self._claim = None
             if writer_lock.is_held_here(self.path):
-                # Recorders that are no longer used may be alive in reference cycles, as after a cell that ran again.
+                # Unused recorders may be kept alive by reference cycles, for example after a cell was run again.
                 gc.collect()
 
     def repair(self) -> bool:
@@ -173,15 +173,15 @@ class Recorder:
         file = self.file
         if file in claim.prepared and claim.prepared[file] == _stamp_of(file):
             return file
-        if file not in claim.prepared:  # once; a folder that disappears later is reported, not created again
+        if file not in claim.prepared:  # only once; a folder that disappears later is reported, not created again
             file.parent.mkdir(parents=True, exist_ok=True)
-        # What we recorded ourselves is kept; a part that an interrupted recording left, or a link there, is removed.
+        # What we recorded ourselves is kept; a part left by an interrupted recording is removed, and so is a link.
         if file == self.path or file in claim.prepared or self.count > 0:
             files.refuse_link(file)
             data = b"" if _stamp_of(file) is None else files.read_file(file)
             new = _repaired(data, self._scrubber, source=str(file))
             if new != data and data.startswith(new):
-                os.truncate(file, len(new))  # which needs no space on the disk
+                os.truncate(file, len(new))  # truncating needs no disk space
             elif new != data:
                 files.write_atomically(file, new)
         else:

@@ -35,7 +35,7 @@ class Claim:
         self.lock = threading.RLock()
         self.prepared: dict[Path, Stamp] = {}
         self._lock_file = lock_file
-        self._file_lock = _locked(file, lock_file)  # is released with the claim
+        self._file_lock = _locked(file, lock_file)  # released with the claim
 
     @property
     def is_held(self) -> bool:
@@ -43,8 +43,8 @@ class Claim:
         return _claims.get(self._lock_file) is self
 
 
-_claims: Final[WeakValueDictionary[Path, Claim]] = WeakValueDictionary()  # those in force, by their lock files
-lock_of_claims = threading.Lock()  # held while a claim is dropped, so that nobody finds one that is about to end
+_claims: Final[WeakValueDictionary[Path, Claim]] = WeakValueDictionary()  # current claims, by lock file
+lock_of_claims = threading.Lock()  # held while a claim is dropped, so that no other thread finds it
 
 
 def _reset_after_fork() -> None:
@@ -81,9 +81,9 @@ def is_held_here(file: Path) -> bool:
 def is_held_elsewhere(file: Path) -> bool:
     """Return True if another process is recording to a file."""
     lock_file = _lock_file_of(file)
-    if lock_file not in _claims and lock_file.exists():  # a replay does not create a folder or a file
+    if lock_file not in _claims and lock_file.exists():  # a replay must not create files or folders
         try:
-            _locked(file, lock_file)  # the lock ends with this object, which is not kept
+            _locked(file, lock_file)  # released at once, because the lock object is not kept
         except CassetteBusy:
             return True
     return False

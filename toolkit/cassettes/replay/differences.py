@@ -170,7 +170,7 @@ def _difference(where: str, recorded: str | None, requested: str | None) -> str:
         return f"{where}not recorded, requested {right}"
     if requested is None:
         return f"{where}recorded {left}, not requested"
-    if left == right:  # the difference is not printable, or beyond the cut
+    if left == right:  # the difference is unprintable, or after the cut-off
         start = max(0, _shared_prefix(recorded, requested) - 10)
         left, right = (f"…{ascii(text[start:])[1:-1][:_LONGEST]}" for text in (recorded, requested))
     return f"{where}recorded {left}, requested {right}"
@@ -192,7 +192,7 @@ def missing(
     what = f"{path} is empty: it has no recordings." if path.is_file() else f"The cassette {path} does not exist."
     advice = f"Check the name, or {to_record}."
     elsewhere = path
-    with suppress(ConfigurationError):  # the name is not one of a cassette
+    with suppress(ConfigurationError):  # not a valid cassette name
         elsewhere = find_cassette(path.stem, settings).absolute()
     if elsewhere != path and elsewhere.is_file():
         advice = f'There is one in {elsewhere.parent}: to open it, use the name "{excerpt(elsewhere.stem)}".'

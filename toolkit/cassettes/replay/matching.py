@@ -96,7 +96,7 @@ def canonical_body(request: RecordedRequest) -> Hashable:
     content_type = header_value(request.headers, "content-type")
     media_type = content_type.split(";", 1)[0].strip().lower()
     try:
-        # vcrpy records what aiohttp sent as JSON without a content type.
+        # For JSON sent with aiohttp, vcrpy does not record the content type.
         is_untyped_json = not media_type and body.lstrip()[:1] in (b"{", b"[")
         if media_type == "application/json" or media_type.endswith("+json") or is_untyped_json:
             return "json", json.dumps(json.loads(body), sort_keys=True)

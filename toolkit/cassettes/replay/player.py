@@ -36,9 +36,9 @@ from toolkit.scrubbing.vocabulary import is_placeholder
 
 VARIABLE: Final = "TOOLKIT_PLAY_LOG"
 _SUFFIX: Final = ".plays"
-_NOTED: Final = b"pseudonyms:"  # in each interaction that was recorded under rules of pseudonyms
+_NOTED: Final = b"pseudonyms:"  # in each interaction that was recorded with pseudonym rules
 _PLACEHOLDER: Final = re.compile(r"<[A-Z][A-Z0-9_]{0,60}(?:-[0-9]{1,9})?>")
-# The name of a header by RFC 5322. From Python 3.14 on, httpx's cookie jar fails on any other.
+# A header name as defined in RFC 5322. Since Python 3.14, httpx's cookie jar fails on any other header name.
 _NAME: Final = re.compile(r"[!-9;-~]+")
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
 
@@ -68,8 +68,8 @@ class Player:
         self._play_counts: dict[int, int] = {}
         self._as_written: Index | None = None  # the requests as our files store them
         self._recorded_now: list[Interaction] = []  # with requests as they would be recorded now
-        self._as_scrubbed: Index | None = None  # of these
-        self._known_secrets = 0  # number of secrets in the register at that time
+        self._as_scrubbed: Index | None = None  # index of these requests
+        self._known_secrets = 0  # number of secrets in the register when these were made
         self._token_requests: dict[Authorization | None, int] | None = None
 
     @property
@@ -144,7 +144,7 @@ class Player:
         except TooLarge:
             what = "has a body that is too large when it is decompressed"
             advice = "It is not replayed, because it could exhaust the memory. The file was not changed."
-        except SecretLeak:  # the client says so
+        except SecretLeak:  # the client will report it
             pass
         if not all(_NAME.fullmatch(name) for name, _ in response.headers):
             what, advice = "has a header whose name is not valid", "Correct the name, or record the call again."
@@ -160,8 +160,8 @@ class Player:
             takes = self._as_written.find(identity, request)
             if takes or as_written:
                 return takes
-        # Other rules, or an earlier version, may have recorded in plain text what is scrubbed today. A foreign request
-        # may contain a secret that is also in the URI of another, so all of them are checked again.
+        # Other rules, or an earlier version, may have recorded in plain text what is scrubbed today. A request recorded
+        # by another tool may contain a secret that is also in another's URI, so all are scrubbed again.
         if self._as_scrubbed is None or (is_foreign and not as_written and self._known_secrets != len(REGISTER)):
             self._recorded_now = [self._as_recorded_now(number) for number in numbers]
             self._known_secrets = len(REGISTER)
@@ -186,7 +186,7 @@ class Player:
         interactions = list(self._contents.readable().values()) if may_have else []
         noted = {rule: None for each in interactions for rule in each.pseudonyms}
         finder = self._scrubber
-        with suppress(ConfigurationError):  # the note is not one of ours
+        with suppress(ConfigurationError):  # the stored rules are not valid
             if not noted.keys() <= set(finder.pseudonyms):
                 finder = Scrubber(finder.known, rules=Rules(pseudonyms=(*finder.pseudonyms, *noted)))
         found = {text for each in interactions for message in each[:2] for text in finder.stand_ins_in(message)}
@@ -230,7 +230,7 @@ def note_played(folder: Path, cassette: Path, number: int | None) -> None:
     line = json.dumps([os.path.realpath(cassette), number]).encode("ascii") + b"\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # The name is made for each line, because a forked process's id is not its parent's.
+        # The name is built for every line, because a forked process has its own ID.
         file = open_plain(folder / f"{os.getpid()}{_SUFFIX}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         with os.fdopen(file, "ab", buffering=0) as stream:
             stream.write(line)
@@ -259,7 +259,7 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
     try:
         for file in sorted(expanded(folder, about="play_log").iterdir()):
             for line in file.read_bytes().splitlines() if file.suffix == _SUFFIX else ():
-                with suppress(ValueError, TypeError):  # a line that was not written completely
+                with suppress(ValueError, TypeError):  # an incompletely written line
                     cassette, number = json.loads(line)
                     played.setdefault(Path(cassette), set()).update(() if number is None else (number,))
     except OSError as error:

@@ -20,23 +20,23 @@ from urllib.parse import unquote_plus
 from toolkit.core.text import SLICE, matches_in
 from toolkit.scrubbing.vocabulary import Place, credential_kind, may_hold_several, needs_strong_value
 
-_OVERLAP: Final = 420  # characters before a slice, for the name that belongs to a sign at its start
+_OVERLAP: Final = 420  # characters before a slice, for the name before a separator at the start of the slice
 _SIGN_BACKWARDS: Final = r"[:=]\s{0,200}+(?:\](?=[\"']))?"
-# In reversed text: the sign after a name, and the name in quotes or as a plain word, as in settings["api_key"] = ...,
-# with the sign of a query before it.
+# In reversed text: the separator after a name, and the name in quotes or as a plain word, as in settings["api_key"] =
+# ..., and before it a separator of a query.
 _NAME_BACKWARDS: Final = _SIGN_BACKWARDS + r"((?:[\"']\\{0,8}+[^\"'\\\n]{1,200}+[\"']|[\])]?[\w.\-$]{1,200}+\\?)[?&#]?)"
-# A string with more names than these has data as names; further names are judged by their last word only.
+# If a string has more names than this, the names are data. Further names are judged by their last word only.
 _MOST_NAMES: Final = 4_096
 _ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signature|credential|cookie|jwt)s?\Z"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
 _QUOTES: Final = "\"'"
 _BEFORE_QUERY: Final = "?&#"
-# Also a comment, a block or the dash of a list in YAML, and the letters before quotes in Python.
+# Includes comments, the block indicators and list dashes of YAML, and the string prefixes of Python.
 _BEFORE_VALUE: Final = (
     r"[=>]?\s{0,200}+(?:/\*[^*]{0,200}+\*/\s{0,40}+)?(?:[|>][-+0-9]{0,2}+\s{1,40}+|- {1,8}+)?"
     r"(?:[bBfFrRuU]{1,2}+(?=[\"']))?"
 )
-# In YAML, a value without quotes.
+# What precedes an unquoted value on the next line in YAML.
 _NEXT_LINE: Final = r":[ \t]{0,40}+(?:[|>][-+0-9]{0,2}+[ \t]{0,40}+)?\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
 _ESCAPED_QUOTED: Final = r"\\{1,15}+\"((?:[^\"\\]++|\\++(?!\"))*+)\\{1,15}+\""
@@ -50,12 +50,12 @@ _DIGITS: Final = r"[0-9]{2,40}+(?![\w.])"
 _ESCAPE: Final = r"\\++([\"'/\\nrt])"
 _BREAKS: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _LONGEST_BARE: Final = 512  # characters; fields in longer values are not read
-# Of an object or a list: a sign, a string, even with escaped quotes, or anything else.
+# A token of an object or a list: punctuation, a string (even with escaped quotes), or anything else.
 _PIECE: Final = (
     r"([{}\[\],:])|(\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|\\{1,15}+\"(?:[^\"\\]++|\\++(?!\"))*+\\{1,15}+\""
     r"|'[^'\\\n]*+')|[^\s{}\[\],:\"'\\]++|['\\]"
 )
-_DEEPEST_WALK: Final = 8  # objects and lists under names of credentials within each other
+_DEEPEST_WALK: Final = 8  # how deep objects and lists under credential names may be nested
 # Members of an object that contain the credential after which the object is named.
 _MEMBERS: Final = frozenset("value raw text data content string token secret key".split())
 
@@ -186,7 +186,7 @@ def values_at(text: str, after_sign: int, position: int, *, is_quoted: bool) -> 
 
 def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
     """Yield the strings in the object or list at a position, and return where it ends."""
-    opened: list[tuple[bool, bool]] = []  # for each open object or list: is it a list, and do its values have the name
+    opened: list[tuple[bool, bool]] = []  # per open object or list: whether a list, and whether values have the name
     member, awaits_value = "", False
     for token in re.compile(_PIECE).finditer(text, position):
         sign, written = token[1], token[2]

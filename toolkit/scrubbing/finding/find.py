@@ -45,7 +45,7 @@ _TELLING: Final = 12  # characters; a shorter weak value that a request used may
 _SCHEME_OF_HEADER: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
 _MAY_NAME_ONE: Final = (b"pass", b"secret", b"token", b"key", b"pwd", b"auth", b"session", b"credential")
 _NOT_DATA: Final = ("html", "javascript", "css")  # media types of pages and code
-# Headers of nearly every message, which never have the name of a credential.
+# Headers that are in nearly every message and never have the name of a credential.
 _WITHOUT_CREDENTIALS: Final = frozenset(
     "accept accept-encoding connection content-encoding content-length content-type date host server transfer-encoding"
     " user-agent vary".split()
@@ -54,11 +54,11 @@ _SHORTEST_FIELD: Final = 3  # characters
 _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
 _LONGEST_START: Final = 200  # characters of a line before a value
-# An escaped letter of JSON, sign of a URL or quote of HTML: there may be names and values behind these.
+# An escaped letter in JSON, separator in a URL or quote in HTML: names and values may be escaped as well.
 _SIGN_OF_ESCAPES: Final = r"\\u00|%(?:25|3[DdAa]|22|40)|&(?:quot|#34|#x22|#39);"
 _BLOCK: Final = 1 << 12  # characters that are searched for a sign at once
-_BEFORE_SIGN: Final = 1 << 10  # characters, with the name of a value
-_AFTER_SIGN: Final = 1 << 14  # characters, with the value: a longer one is a document
+_BEFORE_SIGN: Final = 1 << 10  # characters, including the name of a value
+_AFTER_SIGN: Final = 1 << 14  # characters, including the value; a longer value is a document
 
 
 def without_credentials(body: bytes) -> bytes:

@@ -16,8 +16,8 @@ from toolkit.core.text import matches_in
 from toolkit.scrubbing.strength import Strength, grade, provider_credentials
 from toolkit.scrubbing.vocabulary import password_of_pair
 
-PROVIDER_KEY: Final = "key in the format of"  # and the provider
-SHORTEST_SHAPED: Final = 12  # characters of a string with a credential
+PROVIDER_KEY: Final = "key in the format of"  # followed by the provider
+SHORTEST_SHAPED: Final = 12  # characters of a string that can contain a credential
 _LONGEST: Final = 1 << 14  # characters of a credential that starts in a slice
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){16,16384}+)"
@@ -31,11 +31,11 @@ _SIGNED: Final = (
     r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.(?:eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
     r"|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{8,}+){3})"
 )
-# In the shadow of a text.
+# Matched in the lower-case copy of a text.
 _SCHEME: Final = rb"bearer(?<![a-z0-9_]bearer)(?:[ +]|%20){1,20}+(?:[\"'][ ]?[+.,][ ]?[\"'])?([a-z0-9._~+/=-]{16,}+)"
 _PAIR: Final = rb"basic(?<![a-z0-9_]basic)(?:[ +]|%20){1,20}+([a-z0-9+/_=-]{8,}+)"
-# Services whose credentials are part of a path: bots of Telegram, incoming webhooks of Slack, Discord, Microsoft Teams,
-# Zapier and IFTTT.
+# Services whose credentials are part of a path: Telegram bots, and incoming webhooks of Slack, Discord, Microsoft
+# Teams, Zapier and IFTTT.
 _PATH: Final = (
     r"/(?:bot([0-9]{8,10}:[A-Za-z0-9_-]{35})"
     r"|(?:services|workflows|triggers)/T[A-Z0-9]{6,14}/(?:B[A-Z0-9]{6,14}|[A-Z0-9]{8,16}/[0-9]{10,20})/"
@@ -46,7 +46,7 @@ _PATH: Final = (
     r"|with/key/([A-Za-z0-9_-]{20,60}+))"
 )
 _SEGMENT: Final = r"/(?<=[A-Za-z]/)([\w.~=-]{16,2000}+)"
-# The previous segment, after which many services put a token.
+# A path segment after which many services put a token.
 _WORD_BEFORE: Final = (
     r"(?i)(?:token|reset|password|verify|verification|confirm|confirmation|activate|activation|invite|invitation"
     r"|magic|magic-link|unsubscribe|apikey|api-key|key|secret|session|login)s?/\Z"
@@ -131,7 +131,7 @@ def _segments_after_words(text: str, _: bytes) -> Iterator[ShapedCredential]:
             yield ShapedCredential(*match.span(1), "TOKEN", "token in a path", match[1])
 
 
-# A text that occurs in every such credential in lower case, and is searched for quickly; and the search itself.
+# A lower-case text that occurs in every such credential and can be found quickly, and the search itself.
 _FINDERS: Final = (
     (b"private key", _private_keys),
     (b"bearer", _bearers),

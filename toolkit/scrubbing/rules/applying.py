@@ -46,7 +46,7 @@ class Rewriter(Walker):
         self._rules = rules
         self._replace = replace
 
-    def named(self, name: str, place: Place, value: str) -> str | None:  # noqa: ARG002 - rules name no places
+    def named(self, name: str, place: Place, value: str) -> str | None:  # noqa: ARG002 - rules ignore the place
         """Return what to write instead of a value with a name, or None if no rule has the name."""
         treatment = self._rules.of_name(name)
         return None if treatment is None else self._replace(treatment, value)

@@ -72,7 +72,7 @@ class Pseudonyms:
             return value
         if self._is_recorded(stand_in) or not self._is_recorded(value):
             return stand_in
-        # A short text may be in a recording for many reasons.
+        # A short text may occur in a recording by coincidence.
         return stand_in if records and len(value) < 6 else value
 
     def of_recorded(self, text: str) -> str | None:

@@ -33,10 +33,10 @@ _HEAD: Final = 1 << 12  # bytes that determine what a file is
 _LARGEST: Final = 1 << 26  # bytes of an archive in an archive, of a notebook, or of text in UTF-16
 _SLICE: Final = 1 << 23  # bytes of a text that are searched at a time
 _BINARY: Final = 1 << 24  # bytes of other data that are searched at a time
-_LONGEST_LINE: Final = 1 << 20  # bytes until the end of a line, where a slice ends
-_ALLOWANCE: Final = 64 << 20  # bytes that any file may expand to, and an additional multiple of its size
+_LONGEST_LINE: Final = 1 << 20  # bytes by which a slice may be extended to the end of a line
+_ALLOWANCE: Final = 64 << 20  # bytes that any file may expand to, in addition to a multiple of its size
 _MULTIPLE: Final = 32
-_ATTEMPT: Final = 1 << 11  # bytes that each attempt to open something costs
+_ATTEMPT: Final = 1 << 11  # bytes of the budget that each attempt to open something costs
 _DEEPEST: Final = 6  # layers: a file in a folder's archive, a body in it, base64 in that, and so on
 _TOO_MUCH: Final = "it contains compressed or encoded data that is too large or too deep to scan"
 _BROKEN_DATA: Final = "an archive or compressed data in it is broken, truncated, or of an unknown kind"
@@ -51,17 +51,17 @@ _COMPRESSED: Final[dict[bytes, Callable[[Any], Any]]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
 _NOT_TEXT: Final = re.compile("[\0-\b\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
-_TOO_MANY: Final = 20  # more than one such character in so many is binary data
+_TOO_MANY: Final = 20  # data with more than one such character in this many is binary
 _COLOUR: Final = re.compile(r"\x1b\[[0-?]{0,40}+[ -/]{0,4}+[@-~]")
 _KINDS: Final = bytes(1 if byte == 9 or 32 <= byte < 127 else 2 if byte else 0 for byte in range(256))
-_PRINTABLE: Final = re.compile(rb"\x01{8,}+(?:\x00\x01{8,}+)*+")  # also with zeros between texts
+_PRINTABLE: Final = re.compile(rb"\x01{8,}+(?:\x00\x01{8,}+)*+")  # also with single null bytes between runs
 _IS_DIGIT: Final = flags_of(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _RUN: Final = re.compile(b"\1" * 32 + b"\1*+")
 _MORE_LINES: Final = re.compile(r"(?:(?:\\r)?+(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/]++(?![ \t]*+[\w:.-]))*+")
 _LONGEST_NAME: Final = 60  # characters of a name that is shown
 _LONGEST_PART: Final = 300  # characters of the description of a place
 _KEPT: Final = 64  # characters of a run, which determine what it is
-_LONG: Final = 1 << 12  # characters of a run that is not a credential
+_LONG: Final = 1 << 12  # characters; a longer run is not a credential
 _OPENED: Final = (*compression.MAGICS, b"BZh", b"\xfd7zXZ\0", b"\x89PNG", b"%PDF-", b"\xff\xd8\xff", b"\xff\xfe")
 
 
@@ -157,10 +157,10 @@ class Opener:
 
     def _text(self, text: str, place: Callable[[int], TextPlace], depth: int) -> Iterator[FileText]:
         """Yield a string, and what it contains in base64."""
-        text = _COLOUR.sub("", text)  # there are colours between a name and its value
+        text = _COLOUR.sub("", text)  # colour codes may separate a name from its value
         line, done, parts = 1, 0, []
         for start, end, data in _base64_in(text):
-            is_one_line = "\n" not in text[start:end]  # a word in a line of base64 would be the name of the next line
+            is_one_line = "\n" not in text[start:end]  # else a word in one line would look like the name of the next
             kept = end if is_one_line and end - start <= _LONG else min(end, start + _KEPT)
             parts += [text[done:kept], "\n" * text.count("\n", kept, end)]
             line += text.count("\n", done, start)
@@ -249,7 +249,7 @@ class Notebook:
     def __init__(self, file: str) -> None:
         document = json.loads(file)
         if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
-            raise ValueError("not a notebook")  # noqa: TRY004 - one kind of error for a string that is not one
+            raise ValueError("not a notebook")  # noqa: TRY004 - as for any other text that is not a notebook
         self._cells = source_lines(file)
         self._lines: list[tuple[str, _Path]] = []
         self._read(document, ())

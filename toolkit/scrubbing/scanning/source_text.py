@@ -33,8 +33,8 @@ _FIELD: Final = "secret field"
 _CUT_KEY: Final = r"-----BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----(?:\\[nr]|\W){0,60}+[A-Za-z0-9+/]{16}"
 _DUMMY_KEY: Final = r"0123456789|abcdefghij|(?i:example|obviously|redacted|xxxxxxxx)"
 _LONGEST_SIGN: Final = 80  # characters before a word that may belong to its name
-# A name, signs and at most two words without a value, and a value; in lower case, so that the first word of each
-# pattern is found quickly.
+# A name, separators with at most two words between them, and a value. Patterns are in lower case, so that the first
+# word of each is found quickly.
 _WORDS: Final = tuple("pass pwd secret token key auth credential login".split())
 _SIGNS: Final = r"(?:[^a-z0-9_.\n)]|\n(?=[ \t\"'\]{-])|\)(?= or | \|\|)){1,40}+"
 _OTHER: Final = r"(?:(?:string|str|value|default)\b|[a-z0-9_][\w.]{0,30}+(?![\"'\]]{0,2}[ \t]?[:=]))"
@@ -42,7 +42,7 @@ _AFTER_WORD: Final = (
     rf"[\w-]{{0,24}}+{_SIGNS}(?:{_OTHER}{_SIGNS}){{0,2}}?(?<=[\s\"'`|*(>=:,\[-])"
     r"([a-z0-9][a-z0-9+/_.~!@#$%^*-]{11,1023}+={0,2})(?![{(<\[])"
 )
-_LONG_ENOUGH: Final = 20  # characters of a value without digits, which may be a word of code
+_LONG_ENOUGH: Final = 20  # characters; a shorter value without digits may be an identifier in code
 _NAME: Final = r"(?:(?i:api|access|secret|private|public|account|master|encryption|signing|shared)[ _-])?[\w.-]*\Z"
 _PLAIN_NAME: Final = r"(?i)(?:key|auth|pass|login)s?"
 _CALL: Final = r"(?:[ ]?=[ ]?[\w.]{0,60}+)?\("
@@ -60,7 +60,7 @@ _HEADER_VALUES: Final = (
     r"[^\r\n\]}]{0,8192}+(?:\r?\n[ \t]{0,40}+[-\"'][ \"']{0,2}+[\w.$-]{1,100}+=[^\r\n\]}]{0,8192}+){0,100}+"
 )
 _COOKIE: Final = r"([\w.$-]{1,100}+)=([^\s;,\"'\\]{8,4096}+)"
-# What people make up: letters with a digit, or three words and more.
+# Passwords that people make up: letters with a digit, or three or more words.
 _MADE_UP: Final = (
     r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[^\s\"'`<>{}()\[\]|\\/=]{8,64}"
     r"|(?=[a-z-]{20,64}\Z)[a-z]{3,12}(?:-[a-z]{3,12}){2,6}"
@@ -134,7 +134,7 @@ def _shaped(text: str) -> Iterator[_Hit]:
 def _fields(text: str) -> Iterator[_Hit]:
     for field in chain(Fields(text), pairs_in(text), elements_in(text), columns_in(text)):
         value, start, end = field.written[:3]
-        is_listed = "- " in text[max(0, start - 3) : start]  # in YAML, the header of a message has a list of values
+        is_listed = "- " in text[max(0, start - 3) : start]  # in YAML, each header of a message has a list of values
         place = Place.HEADER if is_listed else field.place
         if secret_kind(field.name, value, place, grade(value)) is not None or _is_made_by_a_person(text, field):
             yield _Hit(start, 3, end, _FIELD, value)
@@ -145,7 +145,7 @@ def _is_made_by_a_person(text: str, field: CredentialField) -> bool:
     value, start, _, form, is_named = field.written
     if not is_named or not is_core_name(field.name, Place.JSON) or needs_strong_value(field.name, Place.JSON):
         return False
-    if form is Notation.BARE:  # in code, it is a variable
+    if form is Notation.BARE:  # in code, an unquoted value is a variable
         before, whole = text[max(0, start - 2) : start], re.compile(_SETTING).match(text, start)
         is_setting = (before[-1:] == "=" and before[:1] not in (" ", "=", ":")) or before == ": "
         if whole is None or not is_setting or not re.compile(_MARK).search(whole[0]):

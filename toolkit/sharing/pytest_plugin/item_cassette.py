@@ -1,8 +1,8 @@
-"""The cassette of one test: opened before it as its markers say, and finished or set aside after it.
+"""The cassette of one test: opened before the test as its markers specify, and finished or set aside afterwards.
 
-While the test replays, connections to other machines and to servers on this one are refused, in all threads. This
-replaces functions of the module `socket`, which httpx, requests, urllib and asyncio use. Unix sockets stay allowed, and
-so do sockets that listen. This catches code that forgot to replay; it is not a sandbox.
+While the test replays, connections to other machines and to servers on this one are refused, in all threads. To do so,
+functions of the `socket` module, which httpx, requests, urllib and asyncio use, are replaced. Unix sockets and
+listening sockets remain allowed. This catches code that should replay but does not; it is not a sandbox.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")
 
 @dataclass(frozen=True, slots=True)
 class CassetteChoice:
-    """The choices of a test's markers: the arguments of the marker, with the positional ones as `names`."""
+    """The choices that a test's markers make: their arguments, with the positional ones as `names`."""
 
     names: tuple[Any, ...] = ()
     environment: str | None = None
@@ -76,7 +76,7 @@ def project_settings(module: Path) -> Settings:
 
 
 class Playing:
-    """The cassette of the running test; None if it does not exist and `is_needed` is False.
+    """Opens the cassette of the running test; `cassette` is None if there is no recording and `is_needed` is False.
 
     While the test replays, connections are refused. Sessions without their own cassette use this one. If the test
     fails, its recording is moved to `aside`.
@@ -202,10 +202,10 @@ class Playing:
 
 
 def mode_in_force(option: str | None, marked: str | None, *, has_recording: bool) -> str:
-    """Return the mode to open a cassette with. None means replay; a marker with `none` overrides the command line.
+    """Return the mode to open a cassette with; `none` by default. A marker with `none` overrides the command line.
 
-    A new recording has the mode `all`, which records beside the old file and replaces it at the end. So `once` is
-    `all` without a recording, and `none` with one.
+    A new recording uses the mode `all`, which writes beside the old file and replaces it at the end. So `once` becomes
+    `all` if there is no recording, and `none` if there is one.
     """
     mode = marked if option is None or marked == "none" else option
     if mode == "once" or (mode == "new_episodes" and not has_recording):
@@ -215,7 +215,7 @@ def mode_in_force(option: str | None, marked: str | None, *, has_recording: bool
 
 @contextmanager
 def live_sessions(live: Mapping[str, Any]) -> Iterator[None]:
-    """For sessions that the code under test opens, take from `live` the arguments that they do not have."""
+    """Fill in the missing arguments of sessions that the code under test opens, from `live`."""
 
     def with_defaults(original: Callable[..., None]) -> Callable[..., None]:
         def opened(self: Any, *args: Any, **options: Any) -> None:
@@ -245,10 +245,10 @@ def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBloc
 
     def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
         def use(connection: socket.socket, *args: Any) -> Any:
-            # A host and a port; without one, the socket is connected already.
+            # The address is a host and a port. Without an address, the socket is already connected.
             address = args[-1] if args and isinstance(args[-1], tuple) else None
-            # On Windows, the pair of sockets that each event loop has is connected over loopback.
-            is_pair = "socketpair" in sys._getframe(1).f_code.co_name  # noqa: SLF001 - the cheapest way to the caller
+            # On Windows, the socket pair of each event loop is connected over loopback.
+            is_pair = "socketpair" in sys._getframe(1).f_code.co_name  # noqa: SLF001 - cheapest way to find caller
             is_local = is_pair or connection.family not in (socket.AF_INET, socket.AF_INET6)
             if address and not is_local and not is_allowed(str(address[0]).lower()):
                 raise refusal(":".join(map(str, address[:2])))

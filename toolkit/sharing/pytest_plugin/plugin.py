@@ -1,4 +1,4 @@
-"""The fixtures, options and hooks of the plugin. pytest loads this in every run, so it imports the rest when used.
+"""The fixtures, options and hooks of the plugin. pytest loads this in every run, so it imports other modules late.
 
 `--toolkit-unused` lists the cassettes that no test opened, and `--toolkit-verify` runs notebooks as tests.
 """
@@ -33,13 +33,13 @@ _RECORDING = {
     "all": "record everything again; the old cassette is replaced if the test passes",
 }
 _PLAY_LOG = "TOOLKIT_PLAY_LOG"  # names the folder in which all processes log what they open
-_MOST_LINES = 8  # of a miss; before and after them are where it happened and how to record it again
+_MOST_LINES = 8  # lines of a miss; where it happened comes before them, and how to record it again comes after
 _PLAYING: pytest.StashKey[Playing] = pytest.StashKey()
 _HAS_PASSED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options. A mode needs "=", so that `tests` in `--toolkit-record tests` is not taken for one."""
+    """Add the options. Modes need "=", so that `tests` in `--toolkit-record tests` is not taken as a mode."""
     group = parser.getgroup("toolkit", "toolkit: recordings and notebooks")
     for mode, what in _RECORDING.items():
         names = ["--toolkit-record", "--toolkit-record=once"] if mode == "once" else [f"--toolkit-record={mode}"]
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _toolkit_marked(request: pytest.FixtureRequest) -> None:
-    """Open the cassette of a test with the marker, before the test's function-scoped fixtures."""
+    """Open the cassette of a test that has the marker, before the test's function-scoped fixtures are set up."""
     if request.node.get_closest_marker("toolkit_cassette") is not None:
         request.getfixturevalue("toolkit_cassette")
 
@@ -94,7 +94,7 @@ def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None
     named = [name for name in _FIXTURES if name in item.fixturenames]
     playing = item.stash[_PLAYING] = _or_fail(lambda: Playing(item, is_needed=bool(named)))
     records = playing.cassette is not None and playing.cassette.records
-    takes_live = records and named in ([], ["toolkit_cassette"])  # a session of a fixture uses it automatically
+    takes_live = records and named in ([], ["toolkit_cassette"])  # sessions from fixtures use it automatically
     with live_sessions(request.getfixturevalue("toolkit_live")) if takes_live else nullcontext():
         yield playing.cassette
     problem = playing.end(well=item.stash.get(_HAS_PASSED, False))
@@ -143,7 +143,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
     report = yield
     if _PLAYING not in item.stash:
         return report
-    if call.when == "call" and item.stash.get(_HAS_PASSED, True):  # a subtest that failed counts for its test
+    if call.when == "call" and item.stash.get(_HAS_PASSED, True):  # a failed subtest makes its test fail
         item.stash[_HAS_PASSED] = report.outcome == "passed"
     cassette, aside = item.stash[_PLAYING].cassette, item.stash[_PLAYING].aside
     if report.failed and call.when == "call" and cassette is not None and cassette.recorded_count:
@@ -175,7 +175,7 @@ class UnusedCassettes:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
-        """Note what pytest-recording opens for a test."""
+        """Log the cassettes that pytest-recording opens for a test."""
         from toolkit.cassettes.replay.player import note_played
 
         yield
@@ -225,7 +225,7 @@ class NotebookFile(pytest.File):
 
 
 class NotebookItem(pytest.Item):
-    """The test that a notebook still gives the outputs that are stored in it."""
+    """A test that a notebook still produces its stored outputs."""
 
     def runtest(self) -> None:
         """Run the notebook in a new kernel, and fail with the report if the outputs differ or the run fails."""

@@ -1,7 +1,7 @@
 """Charts of tokens, calls and balances, drawn with matplotlib from the tables of a session.
 
 `drawing` has the three charts (add another one there, and export it here and in `toolkit`); what they share, such as
-the style, is in `figure`. Importing this package needs matplotlib, so it is imported only for a chart.
+the style, is in `figure`. Importing this package requires matplotlib, so it is imported only when a chart is drawn.
 """
 
 from toolkit.core.errors import ConfigurationError, how_to_install

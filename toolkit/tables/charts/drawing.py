@@ -46,7 +46,7 @@ def balances(
     currency: str | None = None,
     source: Any = None,
 ) -> Chart:
-    """Draw balances as bars, the largest first, with an axis for each currency; the title says how many there are.
+    """Draw balances as bars, the largest first, with an axis for each currency; the title counts the records.
 
     If a currency has more than eight balances, the eight largest have a bar each, and the sum of the others is written
     below. Amounts are added up only if they are known to be in one currency.
@@ -128,7 +128,7 @@ def _draw_bars(axes: Axes, bars: list[tuple[str, float]]) -> None:
     places = 0 if any(abs(length) >= 1000 for _, length in shown) else 2
     words = [f"{length:,.{places}f}" for _, length in shown]
     draw_rows(axes, [label for label, _ in shown], words, "No account has a balance.")
-    is_long = any(abs(length) >= 1e8 for _, length in shown)  # so long that there is room for three numbers
+    is_long = any(abs(length) >= 1e8 for _, length in shown)  # so long that there is room for only three numbers
     axes.locator_params(axis="x", nbins=2 if is_long else 4)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.15g}")
 

@@ -2,9 +2,8 @@
 
 A chart has the same bytes on every machine and in every run. Its style is fixed: the user's matplotlib styles do not
 change it, and it does not change them. It is drawn on white, and a dark page inverts its lightness, so that text and
-marks keep their contrast; in print it stays white. It fits into a narrow window, where its text is still readable.
-Names and numbers are above the marks of their row, so that no line runs through them. Readers who cannot see a chart
-get its rows as text.
+marks keep their contrast; in print it stays white. Its text stays readable in a narrow window. Names and numbers are
+above the marks of their row, so that no line runs through them. Readers who cannot see a chart get its rows as text.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ RED: Final = "#d9534f"
 AMBER: Final = "#b97a0f"
 
 MARKS: Final = "A dot is a call, a cross a failed call."
-BAND: Final = 0.16  # where the marks of a row are, below its text, and half their height
+BAND: Final = 0.16  # how far the marks of a row are below its text, and half their height
 
 _WIDTH: Final = 4.7  # inches
 _ROW: Final = 0.52
 _DPI: Final = 192  # two dots for each CSS pixel
-_LINE: Final = 48  # characters of the title; small text may have half as many more
+_LINE: Final = 48  # characters of the title; small text may be 1.5 times as long
 # Where this differs from the defaults of matplotlib.
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": INK,
@@ -76,7 +75,7 @@ class Chart(Figure):
 
     @property
     def alternative_text(self) -> str:
-        """Title, rows and source, for readers who cannot see the chart; part of the HTML and of files."""
+        """Title, rows and source, for readers who cannot see the chart; part of the HTML and of saved files."""
         return ". ".join(filter(None, (self.title, "; ".join(self.rows), self.source))) + "."
 
     def __repr__(self) -> str:
@@ -146,7 +145,7 @@ def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple
 def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: str = "") -> None:
     """Write the name of each row on the left above its marks, and what it shows on the right, the first row on top.
 
-    `nothing` is written if there are no rows.
+    If there are no rows, the text `nothing` is written instead.
     """
     for row, (label, word) in enumerate(zip(labels, words, strict=True)):
         for x, text, side in ((0, label, "left"), (1, word, "right")):
@@ -180,7 +179,7 @@ def source_of(source: Any, *tables: pd.DataFrame) -> str:
 
 
 def table_of(session: Any, name: str, table: pd.DataFrame | None, *columns: str) -> pd.DataFrame:
-    """Return the table, or else the session's of this name; TabulationError unless it has these columns."""
+    """Return the table, or else the session's table of this name; TabulationError unless it has these columns."""
     is_session = hasattr(session, "calls") and hasattr(session, "tokens")
     if not is_session and (session is not None or table is None):
         what = f"This chart needs a session, not {type(session).__name__}."
