@@ -238,9 +238,7 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
         if str(path).strip():
             return whole
     del path
-    what = (
-        "The path is not valid: it is empty or too long, has an invalid character, or its home folder (~) is unknown."
-    )
+    what = "The path is not valid: it is empty or too long, has an invalid character, or no home folder exists for ~."
     raise ConfigurationError(what, "Name another path.", about=about)
 
 
