@@ -233,7 +233,7 @@ def test_missing_file_and_other_environment(path, settings, interaction, authori
     write(path, interaction(authorized_by=authorization()))
     with (
         tk.Session("paper", cassette=path, mode="none", settings=settings) as session,
-        pytest.raises(CassetteMiss, match="contains calls of broker-sandbox, but this session is for paper") as caught,
+        pytest.raises(CassetteMiss, match="calls made in broker-sandbox, but this session is for paper") as caught,
     ):
         session.trading.get("/v2/account")
     assert "leave the environment out" in caught.value.next_step
@@ -262,7 +262,7 @@ def test_counts_and_repr(path, counting, interaction):
     assert repr(Cassette(path.with_name("new.yaml"))) == "<Cassette new.yaml: recording, 0 interactions>"
     assert bool(Cassette(path.with_name("new.yaml")))
     assert str(cassette.recorded_at) == "2026-05-12 09:30:00+00:00"
-    assert "2 times; 1 not played yet" in cassette._repr_html_()
+    assert "2 times; 1 interaction not played yet" in cassette._repr_html_()
     for opened in (cassette, Cassette(path, "none")):
         assert opened.table()["uri"].tolist() == [f"{BASE}/a", f"{BASE}/b", f"{BASE}/new"]
     assert Cassette(path, "none").play_count == 0

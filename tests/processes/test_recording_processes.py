@@ -228,7 +228,7 @@ def test_busy_after_the_call(path, other):
         assert other.ask("/theirs") == "other"
         return httpx.Response(200, text="ours")
 
-    with pytest.raises(CassetteBusy, match="so the call is not recorded") as caught:
+    with pytest.raises(CassetteBusy, match="so the call was not recorded") as caught:
         get(cassette, "/ours", answer=answer)
     assert "nothing was sent" not in str(caught.value)
     assert "`response`" in caught.value.next_step

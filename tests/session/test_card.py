@@ -28,7 +28,7 @@ def test_a_replay_shows_the_same_each_time(open_session, replayed):
     assert ">none now<" in before[1]
     assert "token 1 · 14:50 of 14:50 left at the end of the last call, expires 12 May 2026, 09:44:57 UTC" in after[1]
     assert ("replayed, issued 12 May 2026" in token[1], token[0].endswith(", replayed>")) == (True, True)
-    assert "2 times; 0 not played yet" in cassette[1]
+    assert "2 times; 0 interactions not played yet" in cassette[1]
     assert "tour.yaml · 2 interactions" in after[1]
 
 

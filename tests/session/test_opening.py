@@ -52,7 +52,7 @@ def test_missing_cassette(path):
         assert "pass one of live, paper, " in caught.value.next_step
     with pytest.raises(tk.ConfigurationError, match="does not exist") as caught:
         tk.Session(cassette=path.parent / "elsewhere" / "recorded.yaml", settings=settings)
-    assert 'the name "recorded"' in caught.value.next_step
+    assert 'pass "recorded"' in caught.value.next_step
 
 
 def test_rules_of_the_project(tmp_path, monkeypatch):

@@ -455,7 +455,7 @@ def test_replayed_outage(tmp_path):
         settings = replace(service.settings, cassettes=tmp_path, project=tmp_path)
         credentials = service.credentials["paper"]
     failures, clock = [], ManualClock()
-    advice = f"It was replayed from down.yaml (recorded on {clock.now():%Y-%m-%d}). To send the call again, "
+    advice = f"This error was replayed from down.yaml (recorded on {clock.now():%Y-%m-%d}). To send the call again, "
     for _ in range(2):
         with tk.Session(credentials=credentials, settings=settings, cassette="down", clock=clock) as session:
             for ask in (session.accounts, lambda: call(session)):

@@ -57,7 +57,7 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
         raised = FAILURES[failure.type](failure.message, request=request)  # same message as in the live call
         on = f" (recorded on {interaction.recorded_at:%Y-%m-%d})" if interaction.recorded_at else ""
         raised.add_note(
-            Advice(f'It was replayed from {source}{on}. To send the call again, record it with mode="all".')
+            Advice(f'This error was replayed from {source}{on}. To send the call again, record it with mode="all".')
         )
         if failure.reason:
             raised.add_note(ReplayedReason(failure.reason))

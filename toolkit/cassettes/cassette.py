@@ -107,7 +107,7 @@ class Cassette:
         self.source = self._source()
         if self.records and self.path.suffix == ".json":
             raise ConfigurationError(
-                f"Cannot record to {self.path}: recordings are YAML, which can be appended to.",
+                f"Cannot record to {self.path}: recordings are YAML, because calls cannot be appended to a JSON file.",
                 'Use the suffix .yaml for the cassette, or replay this one with mode="none".',
                 about="cassette",
             )
@@ -160,7 +160,7 @@ class Cassette:
             rows.append(("Calls of", as_html(", ".join(self.contents.environments))))
         if self.replays:
             times = count_text(self.play_count, "time")
-            rows.append(("Played", f"{times}; {len(self.unplayed):,} not played yet"))
+            rows.append(("Played", f"{times}; {count_text(len(self.unplayed), 'interaction')} not played yet"))
         return card(f"Cassette {self.path.name}", [badge(self.source)], rows)
 
     def describe(self) -> str:
@@ -173,7 +173,7 @@ class Cassette:
     def _source(self) -> str:
         if not self.replays:
             return "live calls, recorded" if self.records else "replayed, nothing recorded"
-        return f"replayed{' and added to' if self.records else ''}, {self._when() or 'recorded on an unknown day'}"
+        return f"replayed{' and added to' if self.records else ''}, {self._when() or 'recording date unknown'}"
 
     def _when(self) -> str:
         return f"recorded {date_text(self.recorded_at)}" if self.recorded_at not in (None, EPOCH) else ""

@@ -81,7 +81,7 @@ class ImportReport:
         if self.not_chosen:
             lines.append(f"{self.not_chosen:,} not chosen.")
         kinds = ", ".join(f"{kind} in {count_text(count, 'place')}" for kind, count in self.replaced.items())
-        lines.append(f"Secrets replaced: {kinds or 'none were found'}.")
+        lines.append(f"Secrets replaced: {kinds or 'none'}.")
         if self.replaced:
             lines.append(f"{self.source} still contains its secrets: keep it out of git, and delete it soon.")
         return lines
@@ -247,7 +247,7 @@ def _har_entry(fields: Any) -> _Entry:
     except _Unimportable as error:
         result = str(error)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):  # a field has an unexpected type
-        result = "it does not have the fields of an exchange"
+        result = "it does not have the fields of a HAR entry"
     messages = [request, _mapping(fields, "response")]
     cookies = "; ".join(f"{name}={value}" for message in messages for name, value in _pairs(message, "cookies"))
     headers = (("Cookie", _CONTROLS.sub("", header_text(cookies))), ("Content-Type", "application/json"))
@@ -264,7 +264,7 @@ def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interactio
     request, response = fields["request"], fields["response"]
     parts, status = urlsplit(uri), int(response.get("status") or 0)
     if fields.get("_webSocketMessages") is not None or parts.scheme.lower() not in ("http", "https") or status == 101:
-        raise _Unimportable("it is not a call over HTTP")
+        raise _Unimportable("it is not an HTTP call")
     if not 100 <= status <= 999:
         raise _Unimportable("it has no response: the browser blocked or cancelled it, or it failed")
     if not method or not parts.netloc or not is_uri(uri):

@@ -44,7 +44,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
         return path
     if not _NAME.fullmatch(cassette) or len(cassette.encode("utf-8", "surrogatepass")) > _LONGEST:
         raise ConfigurationError(
-            f"A cassette cannot be called {cassette[:_LONGEST_QUOTE]!r}: it is not a valid file name on every system.",
+            f"A cassette cannot be called {cassette[:_LONGEST_QUOTE]!r}: that file name is not valid on all systems.",
             'Choose a short name of letters, digits, spaces, "-" and "_"; or pass a path with its suffix.',
             about="cassette",
         )
@@ -53,7 +53,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     if file.is_symlink() and not lies_in(file, folder):
         raise ConfigurationError(
             f"The cassette {cassette!r} links to a file outside the cassettes folder.",
-            "A cloned project must not redirect writing to another file. To use that file, pass its path.",
+            "A cloned project must not redirect recordings to another file. To use the linked file, pass its path.",
             about="cassette",
         )
     return file

@@ -117,7 +117,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
             try:
                 _record(recorder, outgoing, recorded, call, NO_ANSWER, failure=as_failure(error))
             except CassetteError as unrecorded:  # the caller is about to get `error`
-                warn(f"The failed {method} is not recorded. {unrecorded.what}")
+                warn(f"The failed {method} request was not recorded. {unrecorded.what}")
         raise
     _note(outgoing, call, response.status_code)
     if response.is_stream_consumed:  # a test transport created it with its whole body, which the client reads again
@@ -208,10 +208,10 @@ def _refuse_replayed_redirect(first: str, uri: str, tape: Cassette) -> None:
     asked, target = origin(httpx.URL(first)), origin(httpx.URL(uri))
     if asked != target:
         raise UnsafeAddress(
-            f"A redirect that {tape.path.name} replayed leads from {excerpt(asked)} to {excerpt(target)}, "
-            "and the request that follows it is not recorded.",
-            "Nothing was sent there: a recording does not choose where live requests go. If the address is right, send "
-            'it a request of its own, or record everything again with mode="all".',
+            f"A redirect replayed from {tape.path.name} leads from {excerpt(asked)} to {excerpt(target)}, "
+            "and the redirected request is not recorded.",
+            "Nothing was sent there, because a recording must not decide where live requests go. If the address is "
+            'right, request it directly, or record everything again with mode="all".',
         )
 
 

@@ -48,12 +48,12 @@ NameArgument = Annotated[str, typer.Argument(help="Name of a cassette, or a path
 NumbersArgument = Annotated[list[int] | None, typer.Argument(help="Numbers of interactions, from 1.")]
 UnplayedOption = Annotated[
     list[Path] | None,
-    typer.Option("--unplayed", help="Run this notebook or folder offline, and look for what it does not play."),
+    typer.Option("--unplayed", help="Run a notebook, or those in a folder, offline, and find the calls not played."),
 ]
 PlayLogOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help=f"{VARIABLE} of earlier runs: find what they did not play.")
+    Path | None, typer.Option(metavar="FOLDER", help=f"{VARIABLE} folder of earlier runs: find the calls not played.")
 ]
-FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes that fail, such as {','.join(KINDS)}.")]
+FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes to fail on, such as {','.join(KINDS)}.")]
 
 
 @app.command("list", epilog=terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json"))
@@ -163,8 +163,8 @@ def diff(
 def prune(
     name: NameArgument,
     numbers: NumbersArgument = None,
-    method: Annotated[str | None, typer.Option(help="Drop calls of this method.")] = None,
-    uri: Annotated[str | None, typer.Option(help="Drop calls with this URI or path; * is any text. Quote it.")] = None,
+    method: Annotated[str | None, typer.Option(help="Drop calls with this method.")] = None,
+    uri: Annotated[str | None, typer.Option(help="Drop calls to this URI or path, quoted; * matches any text.")] = None,
     unplayed: UnplayedOption = None,
     play_log: PlayLogOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
@@ -188,10 +188,10 @@ def prune(
         terminal.print_rows(dropped, ("number", "method", "uri", "status"), as_json=as_json)
         count = count_text(len(dropped), "interaction")
         if not dry_run:
-            terminal.confirm(f"Drop {count} of {name}?", yes=yes, piped=as_json)
+            terminal.confirm(f"Drop {count} from {name}?", yes=yes, piped=as_json)
             prune_cassette(name, numbers or (), **choice, dry_run=False)
     if not as_json:
-        terminal.say(f"{count} would be removed. Nothing was changed." if dry_run else f"Dropped {count} of {name}.")
+        terminal.say(f"{count} would be removed. Nothing was changed." if dry_run else f"Dropped {count} from {name}.")
 
 
 @app.command(epilog=terminal.examples("toolkit cassettes scrub tour --dry-run", "toolkit cassettes scrub old.yaml"))
@@ -208,22 +208,22 @@ def scrub(
     changes neither the copies of others nor git's history. JSON has the columns of `tk.scrub_cassette`.
     """
     replaced = terminal.records(scrub_cassette(name, dry_run=dry_run))
-    nothing = "Nothing needs to be replaced: it is as it would be recorded today."
+    nothing = "Nothing needs to be replaced: the recording already complies with the current rules."
     terminal.print_rows(replaced, ("number", "kind", "count"), as_json=as_json, empty=nothing)
     if replaced and not as_json:
-        terminal.say("Nothing was changed: this would be replaced." if dry_run else f"Replaced in {name}.")
+        terminal.say("Nothing was changed. Above is what would be replaced." if dry_run else f"Replaced in {name}.")
 
 
 @app.command("import", epilog=terminal.examples("toolkit cassettes import session.har checkout --only api.example.com"))
 @terminal.errors_exit_with(_UNUSABLE)
 def import_(
-    source: Annotated[Path, typer.Argument(help="A HAR file, or a cassette of vcrpy. It is not changed.")],
+    source: Annotated[Path, typer.Argument(help="A HAR file, or a vcrpy cassette. The file is not changed.")],
     name: Annotated[str, typer.Argument(help="Name of the new cassette, or its path.")],
     environment: terminal.OptionalEnvironment = None,
     only: Annotated[
-        list[str] | None, typer.Option(help="Import only these: a host, or host/path with stars; may be repeated.")
+        list[str] | None, typer.Option(help="Import only this host or host/path (* matches any text); may be repeated.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a cassette that exists.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing cassette.")] = False,
     as_json: terminal.JsonOption = False,
 ) -> None:
     """Make a clean cassette from a HAR file or a vcrpy cassette.
@@ -300,7 +300,7 @@ def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | 
         log = play_log or Path(folder)
         for verdict in verify(notebooks, play_log=log):
             if verdict.failure is not None:
-                what = f"{verdict.path} could not be run, so it is not known what it plays. {verdict.failure.what}"
+                what = f"{verdict.path} could not be run, so the calls it plays are not known. {verdict.failure.what}"
                 raise ConfigurationError(what, f"To see why: toolkit verify {verdict.path}", about="unplayed")
         yield log
 

@@ -59,7 +59,7 @@ def add(
     environment: terminal.EnvironmentOption,
     kind: Annotated[str | None, typer.Option(help=f"{', '.join(_KINDS)}; by default what the options imply.")] = None,
     client_id: Annotated[str | None, typer.Option(help="Client ID, not a secret; asked for if missing.")] = None,
-    key_file: Annotated[Path | None, typer.Option(help="Private key (PEM or JWK), which is copied.")] = None,
+    key_file: Annotated[Path | None, typer.Option(help="Private key file (PEM or JWK); the key is copied.")] = None,
     key_id: Annotated[str | None, typer.Option(help="Key ID (kid) by which the service knows the private key.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="JWS algorithm; by default that of the key.")] = None,
     audience: Annotated[str | None, typer.Option(help="token-endpoint (the default), issuer, or any string.")] = None,
@@ -101,7 +101,7 @@ def add(
     as_profile_name(name)
     missing = [field for field in REQUIRED[chosen] if field not in values]
     if missing and not stdin and not can_ask():
-        what = "Secret values can be entered in a terminal only."
+        what = "Secret values can be entered only in a terminal."
         next_step = f"Add --stdin and pipe one value per line, or set {variables_to_set(environment, None)}."
         raise ConfigurationError(what, next_step, about="stdin")
     if profile_at(environment, name).file.exists():
@@ -199,7 +199,7 @@ def allow(
     new = changes(destinations, uses_of(credentials))
     who = f"{name} for {environment} ({credentials.loaded_from})"
     if not new:
-        terminal.say(f"The credentials {who} may already be sent there.")
+        terminal.say(f"The credentials {who} are already allowed for the addresses of this project.")
         return
     terminal.say(f"The credentials {who} would go to new destinations:")
     _confirm_changes(new, yes=yes)
@@ -227,8 +227,8 @@ def _only_environment(name: str | None, settings: Settings) -> Environment:
     """Return the environment that has a profile of this name, or any profile; otherwise raise an error."""
     found = dict.fromkeys(each.environment for each in survey(settings, None) if name in (None, each.name))
     if len(found) != 1:
-        what = f"{len(found)} environments have such a profile." if found else "No environment has such a profile."
-        next_step = "`toolkit credentials list` shows all profiles; --environment chooses among several."
+        what = f"{len(found)} environments have a matching profile." if found else "No matching profile exists."
+        next_step = "`toolkit credentials list` shows all profiles; use --environment to choose between several."
         raise ConfigurationError(what, next_step, about="environment")
     return next(iter(found))
 
@@ -247,10 +247,10 @@ def _typed(environment: Environment) -> Callable[[str], Secret]:
 
     def value(field: str) -> Secret:
         if field == "private_key":
-            question = f"File of the private key of {environment} (PEM or JWK): "
+            question = f"Private key file for {environment} (PEM or JWK): "
             return _read_key_file(Path(ask_secret(question, input).reveal().strip()))
         prompt = input if field == "client_id" else None
-        answer = ask_secret(f"{field_in_words(field)} of {environment}: ", prompt, next_step="Add --stdin to pipe it.")
+        answer = ask_secret(f"{field_in_words(field)} for {environment}: ", prompt, next_step="Add --stdin to pipe it.")
         # Pasted values often have spaces around them. Only in a passphrase can these be part of the value.
         return answer if field == PASSPHRASE else as_secret(Secret(answer.reveal().strip()), field)
 
@@ -267,7 +267,7 @@ def _piped(rest: Secret) -> Callable[[str], Secret]:
         rest = Secret(rest.reveal()[len(text.reveal()) :])
         text = Secret(text.reveal().rstrip("\r\n") if field == PASSPHRASE else text.reveal().strip())
         if not text:
-            what = f"{field_in_words(field)} is missing in the piped input."
+            what = f"{field_in_words(field)} is missing from the piped input."
             raise ConfigurationError(what, "Pipe one value per line; --help shows their order.", about="stdin")
         return text
 
@@ -276,7 +276,7 @@ def _piped(rest: Secret) -> Callable[[str], Secret]:
 
 def _read_key_file(file: Path) -> Secret:
     """Return the text of a key file. An error does not quote the path: somebody may have pasted the key there."""
-    what, next_step = "the file of the private key", "Enter the full path of a file that you can read."
+    what, next_step = "the private key file", "Enter the full path of a file that you can read."
     return Secret(read_text(expanded(file, about="key_file"), what, next_step).strip())
 
 
@@ -322,7 +322,7 @@ def _called(session: Session, interface: Interface, path: str) -> _Probe:
     if response.is_success:
         return _Probe(interface, call, True, "works", status=status)
     if path == "/" and not is_refusal:
-        meaning = "reached, and not refused; the service document shows no call to test there"
+        meaning = "reached and not refused; the service document names no call that could be tested"
         return _Probe(interface, call, True, meaning, status=status)
     meaning = "refused: these credentials are not accepted" if is_refusal else "an error other than a refusal"
     return _Probe(interface, call, False, meaning, status_error(response).next_step, status)
@@ -336,7 +336,7 @@ def _colour_of(result: _Probe) -> str:
 def _say_missing_addresses(environment: Environment, name: str, settings: Settings) -> None:
     if missing := [name for name in environment.rules.addresses.values() if not settings.addresses.get(name)]:
         command = f"`toolkit credentials allow {shlex.quote(name)} --environment {environment}`"
-        terminal.say(terminal.pasteable(f"Not set: {', '.join(missing)}. If you set one later, run {command} once."))
+        terminal.say(terminal.pasteable(f"Addresses not set: {', '.join(missing)}. Once you set one, run {command}."))
 
 
 def _confirm_destinations(

@@ -39,7 +39,7 @@ def scan(
         Path | None, typer.Option(metavar="FILE", help="Also save the report as SARIF in this file.")
     ] = None,
     secret_from: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Variable with a secret to look for in every form.")
+        list[str] | None, typer.Option(metavar="NAME", help="Variable with a secret to look for, plain or encoded.")
     ] = None,
     stdin: Annotated[
         bool, typer.Option("--stdin", help="Read secrets to look for from standard input, one per line.")
@@ -65,7 +65,7 @@ def scan(
     if stdin:
         secrets += [line.strip() for line in terminal.read_pipe().reveal().splitlines() if line.strip()]
     if any(len(secret) < SHORTEST_SECRET for secret in secrets):
-        raise typer.BadParameter(f"A secret needs {SHORTEST_SECRET} characters: shorter text occurs everywhere.")
+        raise typer.BadParameter(f"A secret needs at least {SHORTEST_SECRET} characters: shorter ones match too often.")
     with terminal.status("Scanning"):
         findings = scan_files(paths or [Path()], secrets=secrets)
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())

@@ -164,7 +164,7 @@ def confirm(question: str, *, yes: bool, option: str = "--yes", piped: bool = Fa
     if yes:
         return
     if piped or not can_ask():
-        what, next_step = f"Nobody can answer: {question}", f"Run this in a terminal, or add {option} to continue."
+        what, next_step = f"Cannot ask here: {question}", f"Run this in a terminal, or add {option} to continue."
         raise ConfigurationError(what, next_step, about="yes")
     typer.confirm(question, abort=True)
 

@@ -28,7 +28,7 @@ def verify(
     ] = None,
     update: Annotated[bool, typer.Option("--update", help="Store the new outputs of notebooks that differ.")] = False,
     changed: Annotated[
-        bool, typer.Option("--changed", help="Run only notebooks that changed according to git, or whose cassette did.")
+        bool, typer.Option("--changed", help="Run only notebooks whose file or cassette has changed according to git.")
     ] = False,
     since: Annotated[
         str | None, typer.Option(metavar="COMMIT", help="Like --changed, for all changes on this branch since COMMIT.")

@@ -212,7 +212,7 @@ class TabulationError(ToolkitError):
 
 def how_to_install(extra: str) -> str:
     """Return the next step for an error about a package that an extra installs."""
-    return f"Install the toolkit with its extra {extra}: in a clone of it, pip install '.[{extra}]'."
+    return f"Install the toolkit with the extra {extra}. In a clone of the repository, run pip install '.[{extra}]'."
 
 
 def wrong_type(about: str, expected: str, value: object, next_step: str) -> ConfigurationError:
@@ -264,8 +264,8 @@ def as_number(
     value: object, *, about: str, least: float, most: float = _LARGEST, example: object = 1, is_whole: bool = False
 ) -> float:
     """Return a finite number within limits."""
-    limits = f"{'a whole number' if is_whole else 'a number'} from {least:,}"
-    limits = limits if most == _LARGEST else f"{limits} to {most:,}"
+    kind = "a whole number" if is_whole else "a number"
+    limits = f"{kind} of at least {least:,}" if most == _LARGEST else f"{kind} from {least:,} to {most:,}"
     next_step = f"For example {about}={example}."
     if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
         raise wrong_type(about, limits, value, next_step)

@@ -80,7 +80,7 @@ def test_list(write, folder, own, interaction, authorization):
     assert table["written_by"].isna().tolist() == [False, True, False, True, False]
     assert "broken.yaml" in table["problem"][1]
     assert "is empty" in table["problem"][3]
-    with pytest.raises(ConfigurationError, match="There is no folder"):
+    with pytest.raises(ConfigurationError, match="missing does not exist"):
         tk.list_cassettes(folder / "missing", settings=own)
 
 

@@ -62,14 +62,14 @@ def test_any_layout_has_the_same_interactions(interactions, data):
     ("old", "new", "why"),
     [
         (b"  response:\n", b"  reply:\n", "'response' is missing"),
-        (b"      code: 200\n", b"      code: ok\n", "a status code has three digits"),
+        (b"      code: 200\n", b"      code: ok\n", "the status code is not a number"),
         (b"    uri: https://broker.svc.invalid", b"    uri: http://broker:http", "a URI is not valid"),
-        (b"  elapsed: 0.012345\n", b"  elapsed: .inf\n", "do not have the fields"),
+        (b"  elapsed: 0.012345\n", b"  elapsed: .inf\n", "one of its fields has an invalid value"),
         (b"  recorded_at: '2026", b"  recorded_at: 'early 2026", "isoformat"),
         (b"      string: '{\"id\": 1}'", b"      text: ''", "'string' is missing"),
         (b"  complete: true\n", b"  complete: true\n  a: !!python/name:os.getcwd\n", "constructor for the tag"),
         (b"  complete: true\n", b"  complete: {true\n", "not valid YAML"),
-        (b"  complete: true\n", b"  authorized_by: 7\n  complete: true\n", "do not have the fields"),
+        (b"  complete: true\n", b"  authorized_by: 7\n  complete: true\n", "one of its fields has an invalid value"),
     ],
 )
 def test_what_is_not_an_interaction(interaction, old, new, why):
@@ -84,7 +84,7 @@ def test_what_is_not_an_interaction(interaction, old, new, why):
 
 def test_what_cannot_be_replayed(interaction):
     """A call with a URI that nobody could split again is refused before it is written, without quoting the URI."""
-    with pytest.raises(CassetteError, match=r"GET cannot be recorded.* a URI is not valid"):
+    with pytest.raises(CassetteError, match=r"GET request cannot be recorded.* a URI is not valid"):
         encode(interaction(request={"uri": "https://h:port/"}))
 
 
@@ -97,7 +97,7 @@ def test_reasons_of_failures(interaction):
     assert decode(written) == failed
     changed = decode(written.replace(b"nothing listens there", b"send your key elsewhere"))
     assert changed.failure == RecordedFailure("ConnectError", "x")
-    with pytest.raises(CassetteCorrupt, match="not an error that a recorded request can end in"):
+    with pytest.raises(CassetteCorrupt, match="not an error type that a recorded request can end with"):
         decode(written.replace(b"ConnectError", b"SystemExit"))
 
 

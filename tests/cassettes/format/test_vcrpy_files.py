@@ -169,8 +169,8 @@ FILES = {
     "betamax": (json.dumps(BETAMAX), "recorded by betamax"),
     "pydantic-ai": (PYDANTIC_AI, "pydantic-ai"),
     "go-vcr": (GO, "recorded by go-vcr"),
-    "vcrpy before 1.0": (OLD_VCRPY, "older version of vcrpy"),
-    "vcrpy before 1.0, JSON": (json.dumps([{"request": {}, "response": {}}]), "older version of vcrpy"),
+    "vcrpy before 1.0": (OLD_VCRPY, "vcrpy before version 1.0"),
+    "vcrpy before 1.0, JSON": (json.dumps([{"request": {}, "response": {}}]), "vcrpy before version 1.0"),
 }
 
 

@@ -131,7 +131,7 @@ def test_pseudonyms_of_rules_that_are_not_here(path, note):
     with tk.Cassette(path, "new_episodes") as cassette:
         client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
         if note == "account_id":
-            with pytest.raises(tk.AccessError, match="has a pseudonym"):
+            with pytest.raises(tk.AccessError, match="contains a pseudonym"):
                 client.get(f"https://api.example.com/x/{value}")
         else:
             assert client.get(f"https://api.example.com/x/{value}").status_code == 200

@@ -21,7 +21,7 @@ from toolkit.scrubbing.scanning import Finding, scan_files
 if TYPE_CHECKING:
     import pandas as pd
 
-_TO_SCRUB: Final = "Scrub it: toolkit cassettes scrub. If the file was shared, replace the secrets in it."
+_TO_SCRUB: Final = "Scrub it: toolkit cassettes scrub. If the file was shared, revoke the secrets that it contained."
 
 
 class _Problem(NamedTuple):
@@ -98,7 +98,7 @@ def _problems(
             yield _Problem("corrupt", found.what, found.next_step, *place)
         elif played is not None and number not in played:
             call = f"{excerpt(found.request.method, 20)} {excerpt(found.request.uri, 160)}"
-            next_step = "Remove it: toolkit cassettes prune, with the same notebooks or log."
+            next_step = "Remove it with toolkit cassettes prune and the same notebooks or play log."
             yield _Problem("unplayed", f"Nothing plays {call}.", next_step, *place)
     for finding in findings:
         what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
@@ -110,11 +110,11 @@ def _problems(
         replacements = []
     for number, counts in replacements:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-        what = f"Under today's rules, this would be replaced: {kinds}."
+        what = f"Under the current rules, the following would be replaced: {kinds}."
         yield _Problem("rules", what, _TO_SCRUB, opened.items[number].line, number + 1)
     if opened.is_torn:
         what = f"It ends in an incomplete interaction; {count_text(len(opened), 'interaction')} can be played."
-        yield _Problem("incomplete", what, "Open it once with tk.Cassette, which removes it, or record it again.")
+        yield _Problem("incomplete", what, "To repair the file, open it once with tk.Cassette, or record it again.")
     stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
     if stale is not None:
-        yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
+        yield _Problem("stale", stale, 'Record it again with mode="all"; toolkit cassettes drift shows what changed.')

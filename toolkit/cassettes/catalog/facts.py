@@ -118,7 +118,7 @@ def name_of(path: Path, settings: Settings) -> str:
 def cassettes_in(folder: Path) -> list[Path]:
     """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out."""
     if not folder.is_dir():
-        what = f"There is no folder {folder}."
+        what = f"The folder {folder} does not exist."
         raise ConfigurationError(what, "Record something first, or name another folder.", about="folder")
     files = []
     for where, folders, names in os.walk(folder):
@@ -152,7 +152,7 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Con
     path = find_cassette(cassette, settings)
     data = read_bytes(path)
     if not data.strip():
-        raise differences.missing(path, settings, to_record="see which exist: toolkit cassettes list")
+        raise differences.missing(path, settings, to_record="list the existing cassettes with toolkit cassettes list")
     return contents.read(data, source=str(path))
 
 

@@ -131,7 +131,7 @@ def prune_cassette(
     dropped |= _token_requests(opened, dropped)
     if dropped and len(dropped) == len(opened):
         raise ConfigurationError(
-            f"This would drop all {count_text(len(dropped), 'interaction')} of {opened.path}.",
+            f"This would drop all {count_text(len(dropped), 'interaction')} from {opened.path}.",
             "To remove the whole recording, delete the file.",
             about="numbers",
         )

@@ -41,12 +41,12 @@ from toolkit.scrubbing.messages import RecordedRequest, header_value
 _START: Final = b"- request:\n"
 _END: Final = b"\n  complete: true\n"
 _HEAD: Final = re.compile(rb"- request:\n    method: ([A-Za-z][!-~]*)\n    uri: ([A-Za-z][!\"$-~]*)\n")
-_NOT_CASSETTE: Final = "request and response do not have the fields of a cassette"
+_NOT_CASSETTE: Final = "one of its fields has an invalid value"
 _NOT_CONVERTED: Final = (
-    "it was recorded by {}, whose recordings are not converted; record the calls again, or import a HAR file of them "
+    "it was recorded by {}, whose recordings cannot be converted; record the calls again, or import a HAR file of them "
     "with `toolkit cassettes import FILE NAME`"
 )
-_OLD: Final = "it is in the format of an older version of vcrpy, before 1.0, which `python -m vcr.migration` converts"
+_OLD: Final = "it is in the format of vcrpy before version 1.0; `python -m vcr.migration` converts it"
 # Patterns of other programs' files, and the message for each; the first match counts.
 _OTHER_PROGRAMS: Final = (
     (rb"\A\s*\{\s*\"log\"\s*:", "it is a HAR file; `toolkit cassettes import FILE NAME` makes a cassette from it"),

@@ -53,7 +53,7 @@ class RecordedFailure:
 
     def __post_init__(self) -> None:
         if self.type not in FAILURES:
-            raise ValueError(f"{self.type!r} is not an error that a recorded request can end in")
+            raise ValueError(f"{self.type!r} is not an error type that a recorded request can end with")
 
 
 class Interaction(NamedTuple):
@@ -90,8 +90,8 @@ def encode(interaction: Interaction) -> bytes:
     try:
         uri, status = checked_uri(request.uri), checked_status(response.status)
     except ValueError as error:
-        what = f"{request.method} cannot be recorded, because it could not be replayed: {error}."
-        next_step = "The answer, if there was one, is this error's `response`. Make such a call without a cassette."
+        what = f"The {request.method} request cannot be recorded, because it could not be replayed: {error}."
+        next_step = "The response, if there was one, is in this error's `response`. Make such calls without a cassette."
         raise CassetteError(what, next_step, about="cassette") from None
     failure, at, elapsed = interaction.failure, interaction.recorded_at, interaction.elapsed
     by, obtained = interaction.authorized_by, interaction.token_obtained
@@ -144,7 +144,7 @@ def checked_status(code: Any) -> int:
     """Return a status code as an integer; ValueError if it is not one."""
     text = str(code)
     if not (text.isdecimal() and text.isascii() and len(text) <= 3):
-        raise ValueError("a status code has three digits")
+        raise ValueError("the status code is not a number of at most three digits")
     return int(text)
 
 

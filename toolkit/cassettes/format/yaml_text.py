@@ -160,7 +160,7 @@ def _check(text: str, loader: Any) -> None:
                 raise NotYaml("a number is too long", line)
         is_too_deep = len(sizes) > _MOST_LEVELS
         if is_too_deep or sizes[-1] > _MOST_NODES:
-            raise NotYaml("it is nested too deeply" if is_too_deep else "its aliases repeat too much", line)
+            raise NotYaml("it is nested too deeply" if is_too_deep else "its aliases expand to too much data", line)
 
 
 def load(data: bytes, load_safely: Callable[[Any], Any] | None = None) -> Any:

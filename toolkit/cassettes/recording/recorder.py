@@ -79,7 +79,7 @@ class Recorder:
         place = next(place for place in (self.path, *self.path.parents) if place.exists())
         if not os.access(place, os.W_OK):
             raise CassetteError(
-                f"Cannot record to {self.path}: it cannot be written. Nothing was sent.",
+                f"Cannot record to {self.path}: the file or its folder is not writable. Nothing was sent.",
                 'Change its permissions, choose another cassette, or replay this one with mode="none".',
                 about="cassette",
             )
@@ -153,7 +153,7 @@ class Recorder:
         try:
             claim = self.claim()
         except CassetteBusy as error:
-            what = f"Another process is now recording to {self.path}, so the call is not recorded."
+            what = f"Another process is now recording to {self.path}, so the call was not recorded."
             raise error.reworded(what, f"{AFTER_THE_CALL} {error.next_step}") from None
         with claim.lock, self._as_cassette_errors():
             if not claim.is_held:
@@ -163,7 +163,7 @@ class Recorder:
             is_new = stamp is None
             claim.prepared[file] = _append(file, item, stamp, like=self.path)
             if is_new and self.count:
-                warn(f"{file} disappeared during the recording, which starts again without its earlier content.")
+                warn(f"{file} disappeared during the recording, and was created again without the earlier calls.")
                 self.count = 0
             self.count += 1
             return True
@@ -195,10 +195,10 @@ class Recorder:
         try:
             yield
         except OSError as error:
-            next_step = "Everything recorded earlier is intact. Free disk space, or fix the path or its permissions."
+            next_step = "Everything recorded earlier is intact. Free up disk space, or correct the path or permissions."
             raise CassetteError(
                 f"Cannot record to {self.path}: {error.strerror or error}.",
-                f"{next_step} The response, if there was one, is this error's `response`.",
+                f"{next_step} The response, if there was one, is in this error's `response` attribute.",
                 about="cassette",
             ) from None
 
@@ -314,5 +314,5 @@ def _repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
             return complete
     items = [encode(scrub(opened.interaction(number), scrubber)) for number in range(len(opened))]
     result = HEADER + b"".join(items) if items else b""
-    scrubber.known.check(result, where=f"{source}, as it is rewritten,")
+    scrubber.known.check(result, where=f"The rewritten content of {source}")
     return result

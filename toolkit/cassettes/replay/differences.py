@@ -43,7 +43,7 @@ def no_match(
     environment = identity.environment if matcher.uses_identity else None
     if environment and environments and environment not in environments:
         return CassetteMiss(
-            f"{file_name} contains calls of {', '.join(environments)}, but this session is for {environment}.",
+            f"{file_name} contains calls made in {', '.join(environments)}, but this session is for {environment}.",
             "To replay it, leave the environment out; to record this environment, name another cassette.",
             about="environment",
         )
@@ -56,7 +56,7 @@ def no_match(
         what += " No calls are recorded in it."
     advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
     if SYMBOLIC_ENDING not in request.uri and SYMBOLIC_ENDING in nearest:
-        advice += f" A host in {SYMBOLIC_ENDING} means an address in toolkit.toml: set it there if it is missing."
+        advice += f" A host ending in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: set it if it is missing."
     return CassetteMiss(what, advice, about="cassette", nearest=(printable(nearest),) if nearest else ())
 
 
@@ -195,7 +195,7 @@ def missing(
     with suppress(ConfigurationError):  # not a valid cassette name
         elsewhere = find_cassette(path.stem, settings).absolute()
     if elsewhere != path and elsewhere.is_file():
-        advice = f'There is one in {elsewhere.parent}: to open it, use the name "{excerpt(elsewhere.stem)}".'
+        advice = f'A cassette of this name is in {elsewhere.parent}: to open it, pass "{excerpt(elsewhere.stem)}".'
     elif not path.parent.is_dir():
         what += " Its folder does not exist either."
         advice = f"{advice} {HOW_TO_NAME_PROJECT}"
@@ -207,7 +207,7 @@ def missing(
 def all_played(file_name: str, request: RecordedRequest) -> CassetteMiss:
     """Return the error of a strict cassette for a scrubbed request whose recordings were all played."""
     return CassetteMiss(
-        f"Every recording of {request.method} {excerpt(request.uri, 160)} in {file_name} was already played.",
+        f"Every recording of {request.method} {excerpt(request.uri, 160)} in {file_name} has already been played.",
         "A strict cassette plays each recording once; without strict=True the last one repeats.",
         about="strict",
     )

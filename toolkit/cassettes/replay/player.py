@@ -142,8 +142,8 @@ class Player:
         try:
             decompress_body(response.headers, response.body)
         except TooLarge:
-            what = "has a body that is too large when it is decompressed"
-            advice = "It is not replayed, because it could exhaust the memory. The file was not changed."
+            what = "has a body that is too large when decompressed"
+            advice = "It is not replayed, because it could exhaust memory. The file was not changed."
         except SecretLeak:  # the client will report it
             pass
         if not all(_NAME.fullmatch(name) for name, _ in response.headers):
@@ -198,10 +198,10 @@ class Player:
             kind = self._kind_in(text)
             if kind:
                 raise AccessError(
-                    f"{place} has {kind} from the recording {self._file.name}, which stands for a value that was not "
-                    "recorded.",
-                    "Nothing was sent. Ask the live service for the value, or replay only recorded calls. "
-                    "A client that has replayed a cookie forgets it with client.cookies.clear().",
+                    f"{place} contains {kind} from the recording {self._file.name}: a stand-in for a value that was "
+                    "not recorded.",
+                    "Nothing was sent. Get the value from the live service, or replay only recorded calls. "
+                    "If the client holds a replayed cookie, remove it with client.cookies.clear().",
                     about="cassette",
                 )
 
@@ -235,7 +235,7 @@ def note_played(folder: Path, cassette: Path, number: int | None) -> None:
         with os.fdopen(file, "ab", buffering=0) as stream:
             stream.write(line)
     except OSError as error:  # an incomplete log would have too few interactions
-        raise _unusable(f"Cannot write the log of what is played to {folder}", error) from None
+        raise _unusable(f"Cannot write the play log to {folder}", error) from None
 
 
 def note_opened(cassette: Path) -> Path | None:
@@ -263,7 +263,7 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
                     cassette, number = json.loads(line)
                     played.setdefault(Path(cassette), set()).update(() if number is None else (number,))
     except OSError as error:
-        raise _unusable(f"Cannot read the log of what was played in {folder}", error) from None
+        raise _unusable(f"Cannot read the play log in {folder}", error) from None
     return played
 
 
