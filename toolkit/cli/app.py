@@ -70,4 +70,4 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Take the options of `toolkit` itself."""
+    """Handle the options of `toolkit` itself."""

@@ -1,7 +1,7 @@
-"""`toolkit credentials`: save, list, test and remove credentials, and allow where they are sent.
+"""`toolkit credentials`: save, list, test and remove credentials, and allow destinations for them.
 
-No value is ever printed, and no option takes a secret: it would end up in the shell's history, and every user of the
-machine could see it in the list of processes. Secrets are typed in a terminal or piped in.
+No value is ever printed, and no option takes a secret: it would end up in the shell history, and every user of the
+machine could see it in the process list. Secrets are typed in a terminal or piped in.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ def add(
     """Save credentials under a name.
 
     Only you can read the file, which is encrypted with a key in the system's keyring if there is one. The command asks
-    for the secret values and hides what you type. No option takes a secret: it would end up in the shell's history, and
-    every user of the machine could see it in the list of processes.
+    for the secret values and hides what you type. No option takes a secret: it would end up in the shell history, and
+    every user of the machine could see it in the process list.
 
-    With --stdin the values are read from a pipe, one per line, in this order: key ID and secret key; client ID (unless
-    it is an option) and client secret; client ID and private key (unless they are options) and, if the key is
-    encrypted, its passphrase. Further lines are ignored.
+    With --stdin, the values are read from a pipe, one per line: for a key pair, the key ID and the secret key; for a
+    client secret, the client ID and the secret; for a client key, the client ID, the private key and, if the key is
+    encrypted, its passphrase. Leave out what you give as an option. Further lines are ignored.
     """
     settings, environment = Settings.load(), Environment(environment)
     options = {
@@ -157,9 +157,9 @@ def try_(
 ) -> None:
     """Call each interface once, live, and say what works.
 
-    The environment is needed only if several have such a profile. The calls only read, and no response body is shown.
-    The exit status is 1 if an interface refuses, fails or is unreachable, or if nothing was called. An interface whose
-    address is not set is not called, and does not count as a failure.
+    The environment is needed only if several environments have a matching profile. The calls only read, and no response
+    body is shown. The exit status is 1 if an interface refuses the call, fails or is unreachable, or if nothing was
+    called. An interface whose address is not set is not called, and does not count as a failure.
     """
     terminal.check_online("nothing is sent")
     settings = Settings.load()
@@ -189,9 +189,9 @@ def allow(
 ) -> None:
     """Allow credentials to be sent to the addresses of this project.
 
-    Credentials from variables and `.env` need this for each address that only a file of the project names; saved ones
-    need it for each address that they were not saved for. Run it in the folder of the project. Addresses that were
-    allowed earlier stay allowed.
+    Credentials from variables and `.env` need this for each address that only a file of the project names; saved
+    credentials need it for each address that was not set when they were saved. Run it in the folder of the project.
+    Addresses that were allowed earlier stay allowed.
     """
     settings, environment = Settings.load(), Environment(environment)
     credentials = load_credentials(environment, name, settings=settings, anywhere=True)
@@ -224,7 +224,7 @@ def remove(
 
 
 def _only_environment(name: str | None, settings: Settings) -> Environment:
-    """Return the environment that has a profile of this name, or any profile; otherwise raise an error."""
+    """Return the only environment that has a profile of this name (or, if None, of any name); else raise an error."""
     found = dict.fromkeys(each.environment for each in survey(settings, None) if name in (None, each.name))
     if len(found) != 1:
         what = f"{len(found)} environments have a matching profile." if found else "No matching profile exists."
@@ -234,7 +234,7 @@ def _only_environment(name: str | None, settings: Settings) -> Environment:
 
 
 def _form(scope: str | None, fields: Iterable[str]) -> str | None:
-    """Return a scope and further form fields (NAME=TEXT) URL-encoded, or None without any."""
+    """Return a scope and further form fields (NAME=TEXT), URL-encoded; None if there are none."""
     if any("=" not in field for field in fields):
         raise typer.BadParameter("Write a field with an equals sign: resource=orders", param_hint="--form-field")
     pairs = [("scope", scope)] if scope is not None else []
@@ -258,7 +258,7 @@ def _typed(environment: Environment) -> Callable[[str], Secret]:
 
 
 def _piped(rest: Secret) -> Callable[[str], Secret]:
-    """Return a function that takes the values of fields from a piped text, one after the other."""
+    """Return a function that takes the values of fields from piped input, one after another."""
 
     def value(field: str) -> Secret:
         nonlocal rest
@@ -281,7 +281,7 @@ def _read_key_file(file: Path) -> Secret:
 
 
 class _Probe(NamedTuple):
-    """The result of one call, with a description for people."""
+    """The result of one call, with a human-readable description."""
 
     interface: Interface
     call: str  # method and path
@@ -342,7 +342,7 @@ def _say_missing_addresses(environment: Environment, name: str, settings: Settin
 def _confirm_destinations(
     environment: Environment, kind: CredentialKind, name: str, settings: Settings, *, yes: bool, piped: bool
 ) -> None:
-    """Say where secrets will be sent, and ask about new addresses, since the project may be a stranger's."""
+    """Say where secrets will be sent, and ask about new addresses, since the project may come from a stranger."""
     destinations = destinations_to_save(environment, kind, settings)
     terminal.say("Secrets are sent only to these addresses:")
     for to in (each for each in destinations if each.text != DEFAULT_HEADER_PREFIX):

@@ -62,4 +62,4 @@ def _ask_for_passphrase() -> Secret:
 
 @app.callback()
 def _group() -> None:
-    """Make `new` a separate command; Typer would take the only command for the whole group."""
+    """Make `new` a subcommand: without this callback, Typer would turn the only command into the group itself."""

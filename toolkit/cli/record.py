@@ -45,8 +45,8 @@ def record(
 ) -> None:
     """Record calls without their secrets.
 
-    The recording replays without a network and credentials. Without a path, the accounts call is recorded. Only GET
-    requests are sent, to the environment's own addresses. If one of them fails, nothing is recorded.
+    The recording can be replayed without a network or credentials. Without a path, the accounts call is recorded. Only
+    GET requests are sent, to the environment's own addresses. If one of them fails, nothing is recorded.
     """
     as_choice(mode, _MODES, about="mode")
     if interface is not None:

@@ -1,4 +1,4 @@
-"""`toolkit scan`: look for secrets in files, and report where they are, in formats for people and programs."""
+"""`toolkit scan`: look for secrets in files, and report where they are, as text or in machine-readable formats."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def scan(
 ) -> None:
     """Look for secrets in files.
 
-    Notebooks, recordings, settings, logs, archives and anything else are searched. The secrets of your saved
-    credentials are looked for in every form.
+    Notebooks, recordings, settings, logs, archives and all other files are searched. The secrets in your saved
+    credentials are searched for in every form.
 
-    A finding says where it is, of what kind, and what to do; it never shows the secret. The report has entries for the
-    project's `toolkit.toml` that allow harmless findings, and names what was not searched.
+    A finding gives the place and kind of a secret and says what to do, but never shows the secret. The report includes
+    entries for the project's `toolkit.toml` that allow harmless findings, and lists what was not searched.
 
-    JSON has `version`, `findings`, `unreadable`, `skipped`, `unused_allowances`, `files` and `allowed`.
+    The JSON output has `version`, `findings`, `unreadable`, `skipped`, `unused_allowances`, `files` and `allowed`.
 
-    Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the command is
+    Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the usage is
     wrong.
     """
     as_choice(form, _FORMATS, about="format")

@@ -34,7 +34,7 @@ class Address(NamedTuple):
 
     Attributes:
         scheme, host, port: the origin (RFC 6454), in lower case, with the default port filled in.
-        prefix: path that comes before the paths of the document, without a trailing slash; often empty.
+        prefix: path prepended to the paths in the service document, without a trailing slash; often empty.
     """
 
     scheme: str
