@@ -8,17 +8,18 @@ Importing this package loads very little: each public name is loaded when it is 
 cryptography, and a script without tables never loads pandas.
 
 The package has fourteen subpackages ("rooms"), each with one purpose, in seven layers ("floors"). A room imports only
-from itself and from floors below it. The docstring of its `__init__` says what happens in it, in which order and where.
+from itself and from floors below it. The docstring of its `__init__` says what the room does, in which order and in
+which modules.
 
 - floor 7: `cli` (the command line), `sweeps` (one call for each of many keys; sessions on the workers of a cluster)
 - floor 6: `notebook` (panel, masking), `sharing` (published copies, tests that play recordings), `practice_service` (a
   local service to practise with)
 - floor 5: `session` (one caller in one environment, and the steps of a call)
 - floor 4: `cassettes` (replay and recording)
-- floor 3: `auth` (credentials, keys, tokens, profiles), `scrubbing` (secrets: known, found, replaced, checked),
-  `tables` (and charts), `verification` (whether notebooks still give their stored outputs)
+- floor 3: `auth` (credentials, keys, tokens, profiles), `scrubbing` (finds secrets, replaces them and checks that none
+  are left), `tables` (and charts), `verification` (checks that notebooks still give their stored outputs)
 - floor 2: `local` (settings, files, locks, progress), `transport` (sync and async drivers, the network, retries, pages)
-- floor 1: `core` (the service document as values, errors, secrets, clock, ledger, HTML, words)
+- floor 1: `core` (constants from the service document, errors, secrets, clock, ledger, HTML, text formatting)
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ __all__ = sorted([*_MODULE_OF, "offline"])  # noqa: PLE0605 - one fewer list to 
 
 
 def offline() -> None:
-    """Only replay from now on, in this process and in those that it starts, as with TOOLKIT_OFFLINE=1."""
+    """Only replay calls from now on, in this process and its child processes, as if TOOLKIT_OFFLINE=1 were set."""
     os.environ["TOOLKIT_OFFLINE"] = "1"
 
 

@@ -20,7 +20,7 @@ CLIENT_KEY = as_shown([Field("client_id", masked=False), Field("private_key", is
 OPTIONS = as_shown(
     [
         Field("client_id", masked=False),
-        Field("algorithm", masked=False, is_option=True, choices=(("", "the usual one"), ("ES256", "ES256"))),
+        Field("algorithm", masked=False, is_option=True, choices=(("", "the default"), ("ES256", "ES256"))),
         Field("scope", masked=False, is_option=True, hint="Empty: none."),
     ]
 )

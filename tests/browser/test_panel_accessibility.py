@@ -159,7 +159,7 @@ def connected(notebook):
 
 
 def recording(notebook):
-    choose(notebook, "Mode", "record · call and keep the answers")
+    choose(notebook, "Mode", "record · call and keep the responses")
     tree(notebook, 'combobox "Mode"', 'combobox "Cassette"', 'textbox "Name"', 'combobox "Credentials"')
 
 

@@ -55,7 +55,7 @@ def test_demo(run, tmp_path):
         (["record", "x", "--practice", "--mode", "onse"], {}, "Did you mean once?"),
         (["record", "x", "--practice"], {"TOOLKIT_AUTH_URL": "ftp://x"}, "is not an address"),
         (["keys", "new", "a.pem", "--algorithm", "HS256"], {}, "algorithm 'HS256' is not known"),
-        (["keys", "new", "a.pem", "--passphrase"], {}, "in a terminal only"),
+        (["keys", "new", "a.pem", "--passphrase"], {}, "only in a terminal"),
         (["practice", "--format", "csh"], {}, "Choose one of bash"),
         (["practice"], {"TOOLKIT_OFFLINE": "1"}, "TOOLKIT_OFFLINE"),
     ],

@@ -137,7 +137,7 @@ def test_prune(record, monkeypatch):
     assert [row["number"] for row in rows("prune", "a", "--uri", "/b", "--dry-run")] == [2]
     assert "add --yes" in run("prune", "a", "2", "3", status=2)
     monkeypatch.setattr(terminal, "can_ask", lambda: True)
-    assert "Drop 2 interactions of a? [y/N]" in run("prune", "a", "2", "3", typed="n\n", status=1)
+    assert "Drop 2 interactions from a? [y/N]" in run("prune", "a", "2", "3", typed="n\n", status=1)
     assert file.read_bytes() == before
     assert "Dropped 1 interaction" in run("prune", "a", "2", typed="y\n")
     assert paths_in(file) == ["a", "c"]

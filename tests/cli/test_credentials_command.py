@@ -100,7 +100,7 @@ def add_pair(person, name="mine", environment="paper"):
 def test_add_key_pair(person, home):
     """Key ID and secret key are typed without echo and saved; the output names place and addresses, never a value."""
     (key_id, secret_key), output = add_pair(person)
-    assert person.asked == ["Key ID of paper: ", "Secret key of paper: "]
+    assert person.asked == ["Key ID for paper: ", "Secret key for paper: "]
     loaded = load_credentials("paper", "mine")
     assert (loaded.key_id.reveal(), loaded.secret_key.reveal()) == (key_id, secret_key)
     (file,) = (home / ".config" / "service-access-toolkit" / "profiles").glob("*.toml")
@@ -121,18 +121,18 @@ SIGNED = ("--kind", "client-key", "--client-id", "client-1")
 @pytest.mark.parametrize(
     ("arguments", "answers", "questions"),
     [
-        (("-e", "live"), (" PK-1234567\t", "secret-1234567 "), ["Key ID of live: ", "Secret key of live: "]),
+        (("-e", "live"), (" PK-1234567\t", "secret-1234567 "), ["Key ID for live: ", "Secret key for live: "]),
         (("-e", "live", "--stdin"), "\ufeff PK-1234567\nsecret-1234567 \r\nnote\n", []),
         (
             ("-e", "broker-live", "--scope", "orders"),
             ("client-1", "hush-hush-1"),
-            ["seen: Client ID of broker-live: ", "Client secret of broker-live: "],
+            ["seen: Client ID for broker-live: ", "Client secret for broker-live: "],
         ),
         (("-e", "broker-live", "--client-id", "client-1", "--key-file", "plain.pem"), (), []),
         (
             ("-e", "broker-live", *SIGNED),
             ("~/project/locked.pem", "hush hush"),
-            ["seen: File of the private key of broker-live (PEM or JWK): ", "Private key passphrase of broker-live: "],
+            ["seen: Private key file for broker-live (PEM or JWK): ", "Private key passphrase for broker-live: "],
         ),
         (("-e", "broker-live", *SIGNED, "--stdin"), f"{LOCKED}hush hush\n", []),
     ],
@@ -193,7 +193,7 @@ def test_unusable_input(piped, words):
         (["a", "-e", "live", "--kind", "client-secret"], "does not accept a client secret", CredentialsMismatch),
         (["a", "-e", "papr"], "Did you mean paper?", ConfigurationError),
         (["../a", "-e", "live"], "profile name", ConfigurationError),
-        (["a", "-e", "broker-live", "--key-file", "kanari-5f1d.pem"], "Cannot read the file", ConfigurationError),
+        (["a", "-e", "broker-live", "--key-file", "kanari-5f1d.pem"], "Cannot read the private", ConfigurationError),
         (["a", "-e", "live", "--client-id", "kanari-5f1d"], "Client ID in your input cannot", CredentialsMismatch),
     ],
 )
@@ -264,8 +264,8 @@ def test_test_command_refused(service, monkeypatch):
     assert run("test", "mine", status=1).startswith("<Session broker-sandbox as 'mine'")
     monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", "PK-1234567")
     monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "kanari-5f1d-wrong")
-    assert "2 environments have such a profile" in refusal("test")
-    assert "No environment has such a profile" in refusal("test", "other")
+    assert "2 environments have a matching profile" in refusal("test")
+    assert "No matching profile exists" in refusal("test", "other")
     second = run("test", "-e", "paper", status=1)
     assert "The credentials come from the profile default in environment variables: correct them there." in second
     assert "kanari" not in output + second
@@ -281,7 +281,7 @@ def test_test_command_without_a_service(service, monkeypatch, project):
     (project / "toolkit.toml").write_text("")
     output = run("test", "-e", "live")
     assert "not called: The address trading_live is not set." in output
-    assert "Not set: trading_live. If you set one later, run `toolkit credentials allow mine" in output
+    assert "Addresses not set: trading_live. Once you set one, run `toolkit credentials allow mine" in output
     monkeypatch.delenv("TOOLKIT_MARKET_DATA_URL")
     assert "not called: The address market_data is not set." in run("test", "-e", "live", status=1)
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
@@ -309,7 +309,7 @@ def test_allow(person, project, monkeypatch, is_saved):
         assert text in output
     assert "Allowed." in run("allow", "mine", "-e", "paper", piped="y\n")
     check_destinations(load_credentials("paper", "mine"), tk.Settings.load())
-    assert "may already be sent there" in run("allow", "mine", "-e", "paper")
+    assert "are already allowed" in run("allow", "mine", "-e", "paper")
 
 
 def test_new_destination_is_confirmed_before_typing(person, project):

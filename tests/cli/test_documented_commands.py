@@ -46,7 +46,10 @@ def markdown_texts():
     files = [*ROOT.glob("*.md"), *ROOT.glob(".github/**/*.md"), *ROOT.glob("notebooks/**/*.md")]
     files += [*ROOT.glob(".pre-commit-hooks.yaml"), *ROOT.glob(".github/actions/**/*.*")]
     for file in files:
-        yield file.relative_to(ROOT).as_posix(), file.read_text(encoding="utf-8")
+        parts = file.read_text(encoding="utf-8").split("```")
+        if file.suffix == ".md":  # a line of prose may begin with the name of the program
+            parts[::2] = [prose.replace("\n", " ") for prose in parts[::2]]
+        yield file.relative_to(ROOT).as_posix(), "```".join(parts)
     for file in ROOT.glob("notebooks/**/*.ipynb"):
         if ".ipynb_checkpoints" not in file.parts:
             for number, cell in enumerate(json.loads(file.read_bytes())["cells"], start=1):

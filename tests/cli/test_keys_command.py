@@ -67,7 +67,7 @@ def test_printed_command_saves_the_key(algorithm, tmp_path, monkeypatch):
         monkeypatch.setenv(f"TOOLKIT_{name.upper()}_URL", f"https://{name}.example".replace("_", "-"))
     shown = run("my key.pem", "--algorithm", algorithm)
     line = next(line for line in shown.splitlines() if "toolkit credentials add" in line)
-    words = shlex.split(line.partition("  save the client ID")[0])
+    words = shlex.split(line.partition("  once the key")[0])
     result = CliRunner().invoke(app, [*words[1:], "--client-id", "client-1", "--yes"])
     assert result.exit_code == 0, result.output
     saved = load_credentials(Environment.BROKER_SANDBOX, "default", settings=Settings.load(), anywhere=True)

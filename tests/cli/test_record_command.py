@@ -107,7 +107,7 @@ def test_refused_path(run, service, file, mode, is_new):
         (["/v1/\n"], "begins with one slash"),
         (["/v1/a", "--interface", "auth"], "Choose one of trading, market_data, broker."),
         (["/v1/a", "--interface", "trading"], "has no trading interface"),
-        (["--interface", "market_data"], "It needs a path"),
+        (["--interface", "market_data"], "This option needs a path"),
         (["/v1/a", "--mode", "none"], "Choose one of once, new_episodes, all."),
         (["/v1/a", "--practice", "--credentials", "x"], "has its own credentials"),
     ],

@@ -197,7 +197,7 @@ def test_kernel_has_no_secrets_and_no_network(good):
         ("ends", 1, "The kernel failed: DeadKernelError: Kernel died", "JupyterLab"),
         ("calls", 1, "the network is off while a notebook is verified; replay a recording", "JupyterLab"),
         ("misses", 1, "CassetteMiss: ", "TOOLKIT_OFFLINE"),
-        ("torn", None, "torn.ipynb is not a notebook of format 4", "JupyterLab"),
+        ("torn", None, "torn.ipynb is not a notebook in format 4", "JupyterLab"),
     ],
 )
 def test_failure_is_described(updated, name, cell, words, next_step):
@@ -298,5 +298,5 @@ def test_odd_files(tmp_path, name, text):
         return verify([file])
 
     [verdict] = asyncio.run(in_a_loop())
-    assert verdict.failure.what.startswith(f"{name}.ipynb is not a notebook of format 4: ")
+    assert verdict.failure.what.startswith(f"{name}.ipynb is not a notebook in format 4: ")
     assert "\n" not in verdict.failure.what

@@ -257,7 +257,7 @@ def test_other_machines_need_tls():
     private = ["inproc://10.0.0.3/7/1", "tls://c:1", "tls://127.0.0.1:1", "wss://c:1"]
     assert refuse_open_addresses(private) == ""
     for address in ("tcp://10.0.0.3:8786", "10.0.0.3:8786", "ws://cluster:80", "tcp://[fe80::1]:1", "ucx://h:1"):
-        with pytest.raises(tk.UnsafeAddress, match="without TLS"):
+        with pytest.raises(tk.UnsafeAddress, match="does not use TLS"):
             refuse_open_addresses([*private, address])
     for address in ("tcp://127.0.0.1:1", "tcp://[::1]:1", "tcp://localhost:1", "127.0.0.1:1"):
         assert refuse_open_addresses([*private, address]) == address

@@ -102,9 +102,9 @@ def test_unreadable_file(project):
         ("cassettes = 5", ["The cassettes folder is not a path."]),
         ('scrubbing = "names"', ["scrubbing must be a table, not a string", "[scrubbing]"]),
         ('[scrubbing]\nname = ["pin"]', ["scrubbing 'name' is not known", "Did you mean names?"]),
-        ('[scrubbing]\nnames = "pin"', ["names of scrubbing is not a list of strings"]),
+        ('[scrubbing]\nnames = "pin"', ["names under [scrubbing] is not a list of strings"]),
         ("scan = 5", ["scan must be a table, not int."]),
-        ("publish = true", ["publish has one possible value", 'publish = "as is"']),
+        ("publish = true", ["publish can have only one value", 'publish = "as is"']),
         ('stale_after = "180"', ["stale_after is not an age in days.", 'stale_after = "180d"']),
         ('stale_after = "0d"', ["stale_after is not an age in days."]),
     ],
@@ -194,7 +194,7 @@ def test_cassettes_outside_the_project(project, home, cassettes):
     (project / "link").symlink_to(home / "elsewhere")
     file = write(project, f'cassettes = "{cassettes}"')
     message = refusal(project)
-    assert f"cassettes in {file} is outside the folder of the project" in message
+    assert f"cassettes folder set in {file} is outside the project folder" in message
     assert "TOOLKIT_CASSETTES" in message
     assert load(project, {"TOOLKIT_CASSETTES": str(home)}).cassettes_folder == home
     assert Settings(cassettes=home / "elsewhere", project=project).cassettes_folder == home / "elsewhere"

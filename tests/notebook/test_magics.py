@@ -49,7 +49,7 @@ def test_a_cell_is_recorded_and_replayed(shell, service, capsys):
         "%%cassette: recorded 2 interactions (mine.yaml).\n",
         "%%cassette: replayed 2 interactions (mine.yaml).\n",
         "%%cassette: replayed 2 interactions and recorded 1 interaction (mine.yaml).\n",
-        "%%cassette: nothing in this cell used it (mine.yaml).\n",
+        "%%cassette: nothing in this cell used the cassette (mine.yaml).\n",
         "",
     ]
     path = Path("cassettes/mine.yaml")
@@ -106,7 +106,7 @@ def test_a_session_with_its_own_cassette_keeps_it_and_the_cell_says_so(shell, ca
     run(shell, "%%cassette mine\nsession.accounts()")
     assert capsys.readouterr().err == ""
     run(shell, "%%cassette mine\nown.accounts(limit=1)")
-    words = "%%cassette: own keeps its own cassette own.yaml: its calls are not in mine.yaml.\n"
+    words = "%%cassette: own keeps its own cassette, own.yaml, so its calls are not in mine.yaml.\n"
     assert capsys.readouterr().err == words
     replay = 'tk.Session("broker-sandbox", cassette="cassettes/own.yaml", mode="none")'
     run(shell, f"%%cassette mine\nlater = {replay}; later.accounts()")
@@ -122,7 +122,7 @@ def test_a_panel_with_its_own_cassette_keeps_it_too(shell, capsys):
     run(shell, "import weakref\nclass Gone: pass\ngone = weakref.proxy(Gone())")
     run(shell, 'panel = tk.panel(cassette="first"); other = tk.panel()')
     run(shell, "%%cassette mine\n_ = panel.session.accounts()")
-    words = "%%cassette: panel.session keeps its own cassette first.yaml: its calls are not in mine.yaml.\n"
+    words = "%%cassette: panel.session keeps its own cassette, first.yaml, so its calls are not in mine.yaml.\n"
     assert capsys.readouterr().err == words
     run(shell, "panel.close(); other.close()")
 

@@ -95,7 +95,7 @@ def test_typed_credentials_connect(open_panel, service, name):
     assert [field["name"] for field in shown if not field["masked"]] == ["client_id"] * ("client" in kind)
     user.connect(*texts)
     rows = 1 if credentials.kind == "key pair" else 25
-    assert user.status == f"Connected. The service accepts these credentials: {rows} account{'s'[: rows > 1]}."
+    assert user.status == f"Connected. The service accepts these credentials and shows {rows} account{'s'[: rows > 1]}."
     assert type(user.panel.session) is Session
     assert len(user.panel.session.accounts()) == rows
     requests = 2 if credentials.kind == "key pair" else 3  # one of them for a token
@@ -178,7 +178,7 @@ def test_tested_credentials_can_be_saved(open_panel, service, monkeypatch):
     again.choose("credentials", "new key pair")
     again.connect(*typed(service.credentials["paper"])[1:])
     again.form._save.click()
-    assert "saved already" in again.words
+    assert "already saved" in again.words
     again.choose("credentials", "new key pair")
     assert not again.is_shown("_save")  # it would not save what is typed now
     monkeypatch.setenv("VOILA_BASE_URL", "/")
@@ -202,11 +202,11 @@ def test_a_failed_connection_keeps_the_session(open_panel, service, tour, monkey
             answer(monkeypatch, secrets.token_hex(10), secrets.token_hex(20))
         else:
             user.press()
-        assert user.status == "Could not connect with the choices above. The session below is the earlier session."
+        assert user.status == "Could not connect with the choices above. The session below is the previous one."
         assert (user.panel.session, user.panel._view.tone, user.summary) == (session, "bad", summary)
         with pytest.raises(ConfigurationError, match="could not connect: ") as caught:
             user.panel.connect()
-        assert "the earlier session" in caught.value.next_step
+        assert "the previous session" in caught.value.next_step
     assert len(session.accounts()) == 1
 
 
@@ -281,7 +281,7 @@ def test_an_existing_cassette_is_replayed_at_once_with_nothing_configured(open_p
     assert user.panel.session.environment == user.form.environment == "broker-sandbox"
     assert len(user.panel.session.accounts()) == 25
     other = open_panel("paper", cassette="tour")
-    assert "has no calls of the environment paper" in other.words
+    assert "has no calls made in the environment paper" in other.words
 
 
 def test_offline_offers_replay_only(open_panel, service, monkeypatch):
@@ -380,9 +380,9 @@ def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, wi
     asked = answer(monkeypatch, credentials.client_id, str(file), passphrase)
     assert user.panel.connect() is user.panel.session
     assert asked == [
-        "Client ID of broker-sandbox: ",
-        "Path of the private key file of broker-sandbox: ",
-        "Passphrase of broker-sandbox: ",
+        "Client ID for broker-sandbox: ",
+        "Path of the private key file for broker-sandbox: ",
+        "Passphrase for broker-sandbox: ",
     ]
     refused, wrong = open_panel("paper"), [secrets.token_hex(10), secrets.token_hex(20)]
     refused.choose("credentials", "new key pair")

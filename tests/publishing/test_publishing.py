@@ -277,7 +277,7 @@ def test_command(project, published, tmp_path):
         ((notebook, "-o", published.path), "exists already"),
         ((folder / "nowhere.ipynb", "-o", tmp_path / "a"), "nowhere.ipynb does not exist"),
         ((folder / "toolkit.toml", "-o", tmp_path / "a"), "not a notebook"),
-        ((notebook, "-o", tmp_path / "a.ipynb"), "not a .ipynb file"),
+        ((notebook, "-o", tmp_path / "a.ipynb"), "cannot be a .ipynb file"),
         ((notebook, "-o", folder, "--replace"), "contains the notebook itself"),
         ((notebook, "-o", published.path.parent / "project/cassettes", "--replace"), "than an earlier publication"),
         ((notebook, "-o", tmp_path / "a", "--no-code"), "Only a page can leave out code"),
@@ -294,5 +294,5 @@ def test_command(project, published, tmp_path):
     result = invoke(notebook, "-o", published.path, "--replace")
     assert result.exit_code == 0, result.exception
     assert "cell 1: 5 values" in result.output
-    assert "was not checked" in result.output
+    assert "were not checked" in result.output
     assert "pip install -r requirements.txt" in result.output.replace("\n", " ")

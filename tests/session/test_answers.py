@@ -53,7 +53,7 @@ def test_error_status(open_session, service, status, is_async):
     with pytest.raises(tk.ServiceError) as caught:
         finished(open_session("paper", is_async=is_async, retry=False).accounts())
     assert caught.value.status == status
-    assert caught.value.what.endswith("It says: QXZ is a whole number")
+    assert caught.value.what.endswith("The service says: QXZ is a whole number")
     assert caught.value.response.json() == {"message": "QXZ is a whole number"}
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - made here
     assert (again.status, again.response) == (status, None)

@@ -133,7 +133,7 @@ def test_counted_pages_begin_where_the_caller_says(service):
     assert service.calls[-1].url.params["offset"] == "8"
     with pytest.raises(tk.ConfigurationError, match="offset of the first page is not a whole number"):
         list(tk.pages(plain(service), PATH, params={"offset": "x"}, cursor="offset"))
-    with pytest.raises(tk.ConfigurationError, match="offset and page"):
+    with pytest.raises(tk.ConfigurationError, match="cursor must be a pair"):
         tk.pages(plain(service), PATH, cursor="offsets")
 
 
@@ -220,7 +220,7 @@ def test_more_that_cannot_be_followed(service):
     [
         ({"items": rows(1), "next": "/x?p=2"}, r'"next" names a next page\. tk\.tabulate\(tk\.pages\(client, path\)\)'),
         ({"items": rows(1), "meta": {"next_cursor": "QXZ"}}, r'cursor=\("meta\.next_cursor", PARAMETER\)'),
-        ({"items": rows(1), "has_more": True}, r'"has_more" says that there is more\. It does not say'),
+        ({"items": rows(1), "has_more": True}, r'"has_more" says that there is more\. The page does not say'),
     ],
 )
 def test_a_response_that_is_one_page(service, body, message):

@@ -139,7 +139,7 @@ def test_other_addresses_and_environments(service, record, settings, make_creden
             client.get(f"{address}/v1/b")
     drift = tk.drift("story", ours)
     assert [call.url.path for call in service.calls] == ["/v1/a"]
-    assert [each.reason for each in drift.not_repeated[1:]] == ["its address is not one of broker-sandbox"] * 2
+    assert [each.reason for each in drift.not_repeated[1:]] == ["its address does not belong to broker-sandbox"] * 2
 
 
 def test_only_live_sessions(record, settings):

@@ -37,7 +37,7 @@ def test_secrets_of_saved_credentials_are_found(profiles):
     assert tk.scan("note.txt") == []
     save(profiles, "live.broken.toml", BROKEN)
     save(profiles, "live.mine.toml", PROFILE)
-    with pytest.warns(UserWarning, match="secrets of live/broken are not searched for, since these cannot be opened"):
+    with pytest.warns(UserWarning, match="live/broken are not searched for, since these profiles cannot be opened"):
         (finding,) = tk.scan("note.txt")
     assert (finding.path, finding.line, finding.kind) == (Path("note.txt"), 1, "known secret, as it is")
 

@@ -154,8 +154,8 @@ def test_files_of_others_are_not_touched(session, tmp_path):
     foreign = into / "notes.parquet"
     earlier = pa.table({"key": ["a"]}).replace_schema_metadata({"toolkit.sweep": '{"version": 1, "kind": "text"}'})
     for write, reason in (
-        (pd.DataFrame({"a": [1]}).to_parquet, "of another program"),
-        (lambda file: pa.parquet.write_table(earlier, file), "of another program or version"),
+        (pd.DataFrame({"a": [1]}).to_parquet, "from another program"),
+        (lambda file: pa.parquet.write_table(earlier, file), "from another program or version"),
         (lambda file: file.write_bytes(b"PAR1"), "incomplete"),
     ):
         write(foreign)
@@ -511,5 +511,5 @@ def test_other_names_beside_the_keys(session, answering, tmp_path):
     table = result.table(accounts)
     assert list(table.columns) == ["key", "account_number", "symbol"]
     assert table["account_number"].tolist() == ["01", "01", "02", "02"]
-    with pytest.raises(tk.ConfigurationError, match="No column of names= contains each key"):
+    with pytest.raises(tk.ConfigurationError, match="No column of the table names= has every key"):
         result.table(accounts[:1])

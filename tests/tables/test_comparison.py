@@ -88,7 +88,7 @@ def test_equal_and_different_values(pairs, count):
 
 def test_nothing_in_common():
     """Keys that are text in one table and numbers in the other are no reason to call every row new."""
-    with pytest.raises(TabulationError, match="have no 'id' in common"):
+    with pytest.raises(TabulationError, match="have no values of 'id' in common"):
         compare(pd.DataFrame({"id": [1]}), pd.DataFrame({"id": ["1"]}))
 
 
@@ -116,7 +116,7 @@ def test_index_as_key():
         (["x"], None, "No column looks like a key"),
         (["order_id", "trade_id"], None, "Several columns might be the key: 'order_id', 'trade_id'"),
         (["id"], "x", "Column 'x' is not in both tables"),
-        (["id", "left"], "left", "with names that no column of the result has"),
+        (["id", "left"], "left", "none named like a column of the result"),
         (["id", "id"], None, "left table has several columns of the same name"),
     ],
 )

@@ -46,7 +46,7 @@ def test_one_row(value, paths):
 
 def test_a_hint_at_included_records():
     """Lists that stand beside the rows are named once, at the caller's line."""
-    with pytest.warns(UserWarning, match="The rows are those of 'data'; other lists: 'included'") as caught:
+    with pytest.warns(UserWarning, match="The rows come from 'data'; other lists: 'included'") as caught:
         table = tabulate({"data": ROWS, "included": [{"c": 1}], "links": [{"url": "/2"}]})
     assert [warning.filename for warning in caught] == [__file__]
     assert table["b"].tolist() == ["x", "y"]

@@ -357,7 +357,7 @@ def test_the_transport_below_is_entered_and_closed(path, library, is_async):
 def test_a_transport_for_the_other_kind_of_calls(is_async):
     """It is refused, and the error names the session that takes it."""
     method, session = ("handle_request", "Session") if is_async else ("handle_async_request", "AsyncSession")
-    with pytest.raises(tk.ConfigurationError, match=rf"tk\.{session} takes this one"):
+    with pytest.raises(tk.ConfigurationError, match=rf"Pass this transport to tk\.{session}"):
         as_httpx_transport(SimpleNamespace(**{method: print}), is_async=is_async)
 
 

@@ -1,4 +1,4 @@
-"""The two flows of section 5 of the service document, which add credentials to requests.
+"""Add credentials to requests, as described by the two flows in section 5 of the service document.
 
 A grant's headers are set on a copy of the request. The request that the client keeps and the cassette records stays as
 the caller made it, without credentials. A token request is sent separately, through `exchange`.
@@ -31,7 +31,7 @@ _SHOW_CREDENTIALS: Final = frozenset({"request", "auth"})  # keys of httpcore's 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The headers that authorize a request, what the ledger notes about it, and the access token if there is one."""
+    """The headers that authorize a request, what the ledger records about it, and the access token, if any."""
 
     headers: Headers = field(repr=False)
     authorization: Authorization
@@ -39,7 +39,7 @@ class Grant:
 
 
 def authorized(request: httpx.Request, grant: Grant) -> httpx.Request:
-    """Return a copy of a request with the headers of a grant; stream and timeouts are those of the request."""
+    """Return a copy of a request with the headers of a grant added; the stream and timeouts stay the same."""
     extensions = dict(request.extensions)
     if trace := extensions.get("trace"):
         # httpcore's trace events include requests with credentials. Async clients await what the lambda returns.
@@ -68,7 +68,7 @@ def authorization(credentials: Credentials, token: Token | None = None, number: 
 
 
 class TokenRequest(NamedTuple):
-    """A request to the token endpoint, with credentials in its form, and the form as a recording shows it."""
+    """A request to the token endpoint with credentials as form fields, and these fields as a recording shows them."""
 
     request: httpx.Request
     recorded_form: bytes
@@ -98,10 +98,10 @@ class KeyPairAuthorizer:
 
 
 class BearerAuthorizer:
-    """A bearer token on every call (section 5.1), reused until it expires. Subclasses say where a new one comes from.
+    """A bearer token on every call (section 5.1), reused until it expires. Subclasses define how a new one is obtained.
 
-    After a 401 with a token that should be valid, the token is renewed once and the request sent once more, if
-    its body can be sent again. The service document does not ask for this.
+    After a 401 with a token that should be valid, the token is renewed once and, if its body can be sent again, the
+    request is repeated once. The service document does not require this.
 
     `number` returns the number of a token in its session.
     """
@@ -123,7 +123,7 @@ class BearerAuthorizer:
         return self.grant_at(self._clock.now(), self._clock.monotonic())
 
     def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
-        """Return the usable grant, or None, for a caller who has just read both clocks."""
+        """Return the grant if it is usable at this time, as read from both clocks, or None."""
         token, grant = self._source.token, self._grant
         if token is None or monotonic >= token.renew_monotonic or now >= token.renew_at:
             return None
@@ -159,7 +159,7 @@ class TokenAuthorizer(BearerAuthorizer):
     """The client credentials flow (section 5.1): tokens come from the token endpoint.
 
     `exchange` sends token requests, and `new_jti` returns a new identifier for an assertion. A `timeout` of None means
-    30 seconds; its longest part limits the time within which tries begin.
+    30 seconds. No retry starts later than the longest part of the timeout (connect, read or write) after the first try.
     """
 
     _credentials: Client
@@ -191,7 +191,7 @@ class TokenAuthorizer(BearerAuthorizer):
         self._seconds = max(TOKEN_REQUEST_TIMEOUT if part is None else part for part in parts)
 
     def reject(self, token: Token, *, was_accepted: bool) -> bool:
-        """Note that the service refused a token to a borrower, who may have used it; return True to try a new one."""
+        """Note that the service refused a borrower's token; return True if it is worth trying a new one."""
         if was_accepted:
             self._source.accept(token)
         return self._source.reject(token)
@@ -202,7 +202,7 @@ class TokenAuthorizer(BearerAuthorizer):
         return with_retries(lambda tries: self._exchange(self._token_request(tries)), self._clock, retry)
 
     def _token_request(self, tries: int) -> TokenRequest:
-        """Return a token request with the credentials in its form and nowhere else (section 4.1)."""
+        """Return a token request with the credentials only in its form fields (section 4.1)."""
         further, client_id = self._credentials.form_fields, self._credentials.client_id
         evidence = self._credentials.evidence(
             token_url=self._token_url, issuer=self._issuer, now=self._clock.now(), new_jti=self._new_jti

@@ -1,13 +1,13 @@
-"""Credentials of any kind, bound to one environment: who is calling, and what profiles and displays say about it.
+"""The base class of all credentials, each bound to one environment, and functions that ask for and check their values.
 
 Section 1, rule 5 of the service document: credentials of one account or environment are not accepted by another.
 
-Constructors check every text with the functions at the end, because httpx would quote invalid text in its error. They
-return the value to keep, or raise a ConfigurationError about the argument, which does not quote it. Call them below a
-`frameless` function, because their frames contain the value.
+Constructors check every string with the functions at the end of this module, because httpx would quote an invalid
+string in its error. These functions return the value to keep, or raise a ConfigurationError that names the argument but
+does not quote its value. Call them only from a `frameless` function, because their stack frames contain the value.
 
-Secrets are typed without being shown. The notebook file and IPython's history keep the source of a cell, and JupyterLab
-keeps in the notebook what is typed at `input()`. The toolkit cannot remove it there, so it warns the user to do so.
+Secrets are hidden while they are typed. The notebook file and IPython's history store the source of each cell, and
+JupyterLab stores answers to `input()` in the notebook. The toolkit cannot remove secrets there, so it warns the user.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class Credentials:
         kind: which of the document's kinds they are.
         fields: the fields that profiles have for this kind.
         environment: the one environment they belong to.
-        name: name of the profile; recordings tell callers apart by it.
-        loaded_from: where they were loaded from, in words; "" if code made them.
-        binding: the destinations that they were saved for, by name; None unless they are a saved profile.
-        holds_secret: False if the secret is kept outside this process, so that no key can be derived from it.
+        name: name of the profile; distinguishes callers in recordings.
+        loaded_from: a description of where they were loaded from; "" if they were created in code.
+        binding: the destinations that they were saved for, by name; None unless they come from a saved profile.
+        holds_secret: False if the secret is kept outside this process; then no encryption key can be derived from it.
         is_practice: True if a practice service made them; no other service accepts them.
     """
 
@@ -131,7 +131,7 @@ class Credentials:
         return tuple((each.placeholder, getattr(self, each.name)) for each in self.fields if each.placeholder)
 
     def proof(self) -> str:
-        """Return the secret that proves who calls, in one form, without IDs and options."""
+        """Return the secret that authenticates the caller, in a canonical form, without IDs and options."""
         return self.secrets()[-1][1].reveal()
 
     def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BearerAuthorizer | None:  # noqa: ARG002
@@ -153,7 +153,7 @@ class Credentials:
 
 
 def as_text(value: object, about: str) -> str:
-    """Check that a value is one run of printable ASCII characters, and return it."""
+    """Check that a value is a string of printable ASCII characters without spaces at the ends, and return it."""
     if not isinstance(value, str):
         raise wrong_type(about, "text", value, "Pass it as a string.")
     if not value or not value.isascii() or not value.isprintable() or value != value.strip():
@@ -164,12 +164,12 @@ def as_text(value: object, about: str) -> str:
 
 
 def as_optional_text(value: object, about: str) -> str | None:
-    """Check a value like `as_text`; None is accepted."""
+    """Check a value as `as_text` does, but accept None."""
     return None if value is None else as_text(value, about)
 
 
 def as_secret(value: object, about: str) -> Secret:
-    """Check text or the text of a Secret like `as_text`, and return it as a Secret."""
+    """Check a string or Secret as `as_text` does, and return it as a Secret."""
     return Secret(as_text(value.reveal() if isinstance(value, Secret) else value, about))
 
 
@@ -189,7 +189,7 @@ def as_profile_name(value: object) -> str:
 
 
 def can_ask() -> bool:
-    """Return True if somebody can answer: in a terminal, or in a notebook whose front end accepts input."""
+    """Return True if the user can be prompted: in a terminal, or in a notebook whose front end accepts input."""
     kernel = getattr(shell(), "kernel", None)
     if kernel is not None:
         return bool(getattr(kernel, "_allow_stdin", False))
@@ -200,7 +200,7 @@ def can_ask() -> bool:
 def ask_secret(question: str, prompt: Callable[[str], str] | None = None, *, next_step: str = _USE_VARIABLES) -> Secret:
     """Ask a question and return the answer as a Secret.
 
-    `prompt` asks the question; pass `input` if the answer may be visible. By default, what is typed is not shown.
+    `prompt` is the function that asks; pass `input` if the answer may be visible. By default, the answer is hidden.
     `next_step` is the advice in an error.
     """
     try:
@@ -215,7 +215,7 @@ def ask_secret(question: str, prompt: Callable[[str], str] | None = None, *, nex
 
 
 def field_in_words(field: str) -> str:
-    """Return a field in words: `key_id` is "Key ID"."""
+    """Return the label of a field, such as "Key ID" for `key_id`."""
     words = field.replace("_", " ")
     return (words[0].upper() + words[1:]).replace(" id", " ID")
 
@@ -223,8 +223,8 @@ def field_in_words(field: str) -> str:
 def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
     """Warn if the source of the running IPython cell, or an answer to its `input()`, contains one of these secrets.
 
-    Outside IPython, which is not imported, this costs nothing. Nothing is raised, unless the user has turned warnings
-    into errors.
+    This does not import IPython, so it costs nothing outside of it. It raises nothing, unless the user has turned
+    warnings into errors.
     """
     try:
         cells = shell().history_manager.input_hist_raw  # type: ignore[union-attr]
@@ -255,10 +255,10 @@ def remember_input(answer: object) -> None:
 
 
 def _holds(source: str, secret: str) -> bool:
-    r"""Return True if a source contains a secret: as it is, escaped as in a literal, or one of its lines.
+    r"""Return True if source code contains a secret: verbatim, escaped as in a string literal, or one line of it.
 
-    A PEM text may be written with line breaks, with `\n` or without either. So this searches for each of its lines,
-    except BEGIN and END, which are not secret.
+    PEM text may be written with line breaks, with `\n` escapes, or with neither. So this searches for each of its lines
+    except the BEGIN and END lines, which are not secret.
     """
     lines = [line.strip() for line in secret.splitlines()]
     parts = lines if len(lines) > 1 else (secret, repr(secret)[1:-1], json.dumps(secret)[1:-1])

@@ -5,16 +5,17 @@ project names destinations, and a project may come from anybody.
 
 - Saved profiles are bound when they are saved, and no later setting changes the binding.
 - Credentials from variables and `.env` go to addresses that the user sets in code, or in the variables TOOLKIT_*_URL.
-  If only a file of the project names an address, the user has to allow it first, as SSH asks about a new host.
+  If only a file of the project names an address, the user has to allow it first, as with a new host in SSH.
 - A `.env` file belongs to its project: a clone may contain one, and editors export it into the process. So a variable
-  that a `.env` in or around the project sets counts as set by the project, whatever its value there.
-- Credentials made in code are sent where the code says. If the same credentials are remembered, they are checked too.
-- Loopback needs no permission, because the practice service is there. But any user of this machine may listen there, so
-  loopback is checked for saved profiles, and for remembered credentials if a file names it. So is a header prefix.
+  that a `.env` file in the project or a nearby folder sets counts as set by the project, whatever its value.
+- Credentials made in code are sent where the code says; what was allowed for them earlier is checked too.
+- Loopback addresses need no permission, because the practice service uses them. But any user of this machine can listen
+  on them, so they are checked for saved profiles, and for credentials with remembered destinations if a file of the
+  project names a loopback address. The same applies to the header prefix.
 
-What the user allowed is remembered in `destinations.json` in the configuration folder, by a fingerprint (HMAC) of the
-secret, made with the key in `destinations.key`, so that nobody can test guesses of a secret against the file; and by
-environment, which the terminal and the panel check before a secret is typed. A replay checks nothing.
+What the user allowed is stored in `destinations.json` in the configuration folder: by environment, which the terminal
+and the panel check before a secret is typed, and by an HMAC of the secret with the key in `destinations.key`, so that
+nobody can test guesses of a secret against the file. A replay checks nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _UNUSED: Final[Uses] = {}
 
 
 class Destination(NamedTuple):
-    """A part of where credentials are sent: an address with its path prefix, or the prefix of key headers."""
+    """A destination of credentials: an address with its path prefix, or the prefix of the key headers."""
 
     name: str
     text: str
@@ -68,7 +69,7 @@ class Destination(NamedTuple):
 
     @property
     def is_of_project(self) -> bool:
-        """True if a file of the project names it, not the user."""
+        """True if it is named by a file of the project, not by the user."""
         return isinstance(self.place, Path)
 
     @property
@@ -78,7 +79,7 @@ class Destination(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A destination that credentials are not bound to, and those of the same name that they are bound to."""
+    """A new destination, and the earlier destinations of the same name, to which the credentials may be sent."""
 
     destination: Destination
     earlier: Mapping[str, str]
@@ -110,7 +111,7 @@ def without_loopback(destinations: list[Destination]) -> list[Destination]:
 
 
 def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
-    """Return the destinations that were not used before. The default prefix is new only if another one was used."""
+    """Return the destinations that are not in `uses`. The default prefix is new only if `uses` has another prefix."""
     usual = {HEADER_PREFIX: {DEFAULT_HEADER_PREFIX: ""}}
     return [
         Change(destination, uses.get(destination.name, {}))
@@ -123,7 +124,7 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
     """Refuse credentials if the settings would send them to a forbidden destination. Call this before anything is sent.
 
     Raises:
-        UnsafeAddress: if the credentials are not bound to a destination of the settings, or its use was not allowed.
+        UnsafeAddress: if a destination in the settings needs permission and has not been allowed.
         ConfigurationError: if the list of allowed destinations is invalid.
     """
     new = not_allowed(credentials, settings)
@@ -151,7 +152,7 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
 
 
 def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
-    """Return the destinations in the settings that credentials may not be sent to, each with the allowed ones."""
+    """Return the destinations in the settings that are not allowed for credentials, each with those that are."""
     destinations = destinations_of(credentials.environment, credentials.kind, settings)
     if credentials.binding is not None:
         new = [to for to in destinations if credentials.binding.get(to.name) != to.text]
@@ -176,7 +177,7 @@ def new_in_environment(environment: Environment, kind: CredentialKind, settings:
 
 
 def note_destinations(environment: Environment, destinations: list[Destination]) -> None:
-    """Remember that the user allows these destinations for credentials of an environment, if that is possible."""
+    """Remember, if possible, that the user allows these destinations for credentials of an environment."""
     if remote := without_loopback(destinations):
         with suppress(ConfigurationError):
             allow_destinations(environment, remote)
@@ -190,7 +191,7 @@ def uses_of(credentials: Credentials) -> Uses:
 
 
 def memory_file() -> Path:
-    """Return the file with what the user allowed; it need not exist."""
+    """Return the path of the file that stores what the user allowed; it may not exist yet."""
     return config_folder() / f"{_NAME}.json"
 
 

@@ -1,11 +1,11 @@
 """The kinds of credentials: a key pair, a client secret or a client key (sections 5.1 and 5.2 of the service document).
 
-Each class defines a kind, except who may use it (`core.document`): its fields, which profiles read and write, and how
-it proves who calls.
+Each class defines the fields of a kind, which profiles read and write, and how it authenticates the caller. Who may use
+it is defined in `core.document`.
 
-Constructors check text, because httpx would quote invalid text in its error. They are `frameless`, so that no traceback
-shows the text. They add every secret to the process's register, which keeps it out of recordings, logs and displays
-from then on.
+Constructors check strings, because httpx would quote an invalid string in its error. They are `frameless`, so that no
+traceback shows the text. They add every secret to the process's register, which keeps it out of recordings, logs and
+displays from then on.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class KeyPair(Credentials):
         warn_if_in_cell(self.secrets())
 
     def headers(self, prefix: str) -> tuple[Headers, Headers]:
-        """Return the headers of every call, with the service's prefix, and as a recording shows them."""
+        """Return the headers that every call sends, with the service's prefix, and how a recording shows them."""
         key_id, secret_key = self.key_id.reveal(), self.secret_key.reveal()
         if self.scheme == "basic":
             pair = base64.b64encode(f"{key_id}:{secret_key}".encode("ascii")).decode("ascii")
@@ -120,7 +120,7 @@ def _as_form_fields(value: object) -> Mapping[str, str | Secret]:
 
 
 class Client(Credentials):
-    """Credentials of a broker partner, which are sent in the form of a token request (section 4.1)."""
+    """Credentials of a broker partner, which are sent as form fields of a token request (section 4.1)."""
 
     client_id: str
     form_fields: Mapping[str, str | Secret]
@@ -128,12 +128,12 @@ class Client(Credentials):
     def evidence(
         self, *, token_url: str, issuer: str, now: datetime, new_jti: Callable[[], str]
     ) -> dict[str, str | Secret]:
-        """Return the fields of a token request that prove who calls; a recording shows placeholders for Secrets."""
+        """Return the fields that authenticate a token request; a recording shows placeholders in place of Secrets."""
         raise NotImplementedError
 
 
 def revealed(fields: Mapping[str, str | Secret]) -> dict[str, str]:
-    """Return the fields of a form as they are sent."""
+    """Return form fields with their Secrets revealed, as they are sent."""
     return {name: value.reveal() if isinstance(value, Secret) else value for name, value in fields.items()}
 
 
@@ -205,7 +205,7 @@ class ClientKey(Client):
 
     Args:
         client_id: the client ID; not a secret.
-        private_key: key text (PEM, JWK or JWK set), the Path of a file with it, a private key object of the
+        private_key: the key as a string (PEM, JWK or JWK set), the Path of a key file, a private key object of the
             `cryptography` package, or a Signer that keeps the key elsewhere.
         environment: "broker-live" or "broker-sandbox".
         name: profile name.

@@ -1,11 +1,11 @@
-"""Private keys: read one from PEM, a JWK or a JWK set, as text or in a file, make new ones, and sign assertions.
+"""Read private keys from PEM, a JWK or a JWK set (a string or a file), create new ones, and sign assertions.
 
 `cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, encrypted too), and PyJWT reads a JWK (RFC 7517). A string is always
 key text, and a file is always a Path. Damaged text is refused, not repaired. The frames below `as_signer` contain the
 key, so its errors do not show them (`frameless`), and errors of other libraries, which may quote the key, are replaced.
 
 private_key_jwt follows RFC 7523 sections 2.2 and 3. An assertion is built and signed again for every token request. Its
-claims follow RFC 7523 section 3 and OpenID Connect Core 1.0 section 9. PyJWT does not build it, because it does not
+claims follow RFC 7523 section 3 and OpenID Connect Core 1.0 section 9. PyJWT is not used for this, because it cannot
 sign through a Signer that keeps the key elsewhere.
 """
 
@@ -134,8 +134,8 @@ def client_assertion(
 ) -> Secret:
     """Return a new signed assertion, valid for `lifetime` seconds from `now`, and add it to the register.
 
-    `client_id` is issuer and subject, `audience` the recipient. There is no `nbf`, so that a clock that differs
-    slightly from the server's does no harm. `aud` is a single string. If `typ` is None, the header has none.
+    The issuer and the subject are `client_id`; the recipient is `audience`, as a single string. There is no `nbf`, so
+    that a clock that differs slightly from the server's does no harm. If `typ` is None, the header has no `typ`.
     """
     algorithm, key_id = describe_signer(signer)
     header = {"alg": algorithm, "typ": typ, "kid": key_id}
@@ -197,7 +197,7 @@ def as_signer(
     key_id: str | None = None,
     passphrase: str | Secret | None = None,
 ) -> Signer:
-    """Return a Signer for a private key, as `ClientKey` takes it; a Signer is returned as it is."""
+    """Return a Signer for the `private_key` argument of `ClientKey`; a Signer is returned unchanged."""
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     secret_phrase, key_id = as_passphrase(passphrase), as_optional_text(key_id, "key_id")
@@ -231,7 +231,7 @@ def as_signer(
 def _loaded(
     private_key: Any, key_id: str | None, passphrase: Secret | None
 ) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
-    """Return a key object, the strings that it was read from, and its JWK if it was one."""
+    """Return a key object, the strings that it was read from, and the JWK if the key was given as one."""
     if isinstance(private_key, Path):
         try:
             private_key = read_text(expanded(private_key), "the private key file", "")
@@ -352,7 +352,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
 
 @frameless
 def write_key_file(file: Path, private_pem: Secret) -> None:
-    """Write a private key into a new file that only its user may read; missing folders are made the same way."""
+    """Write a private key to a new file that only its owner can read. Missing folders are created, just as private."""
     file = Path(os.path.abspath(file))  # noqa: PTH100 - resolve() would follow a link at the end
     if any((folder / ".git").exists() for folder in file.parent.resolve().joinpath("_").parents):
         reason = "it would be in a git repository, where it might be committed"

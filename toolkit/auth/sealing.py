@@ -1,4 +1,4 @@
-"""Encrypt stored data, so that only somebody with the same secret can find and open it, with one writer at a time.
+"""Encrypt stored data so that only a holder of the same secret can find and decrypt it, and lock files while writing.
 
 Two secrets are used: credentials seal the tokens that processes share (`tokens/token.py`), and a random key in the
 system keyring seals saved profiles (`profiles/saved.py`).
@@ -27,8 +27,8 @@ class Seal:
     The key is derived from the secret and the purpose (HKDF, RFC 5869) and encrypts with Fernet (AES-128-CBC and
     HMAC-SHA256). Data sealed for one purpose cannot be opened for another, even with the same secret.
 
-    The secret must be hard to guess: anybody who can read a sealed entry can try secrets on it. `name` is the name of
-    the entry: 64 hexadecimal digits that reveal neither the secret nor the purpose.
+    The secret must be hard to guess: anybody who can read a sealed entry can test guesses against it. `name` is the
+    name of the entry: 64 hexadecimal digits that reveal neither the secret nor the purpose.
     """
 
     __slots__ = ("__fernet", "name")
@@ -46,7 +46,7 @@ class Seal:
         return self.__fernet.encrypt(data)
 
     def open(self, sealed: bytes) -> bytes | None:
-        """Decrypt data that was encrypted with the same key; return None for other data and for changed data."""
+        """Decrypt data; return None if it was encrypted with another key or has been changed."""
         from cryptography.fernet import InvalidToken
 
         try:
@@ -64,7 +64,7 @@ def _derive(secret: bytes, info: str) -> bytes:
 
 @contextmanager
 def locked(file: Path, *, pause: Callable[[float], None] = time.sleep) -> Iterator[None]:
-    """Keep other processes from using what a lock file protects. On a disk without locks, this does nothing."""
+    """Keep other processes from using what a lock file protects. Do nothing on a file system without locking."""
     for _ in range(_MOST_LOOKS):
         try:
             lock = try_lock(file)

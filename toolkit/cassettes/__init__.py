@@ -1,4 +1,4 @@
-"""Recorded HTTP interactions: replayed offline, or recorded in vcrpy's format without secrets.
+"""Record HTTP interactions in vcrpy's format without secrets, and replay them offline.
 
 What happens to a request, in this order (function `through`, for any httpx client and for sessions):
 
@@ -9,7 +9,7 @@ What happens to a request, in this order (function `through`, for any httpx clie
    that has no end may be closed early: what was read is recorded and replayed.
 3. The recorder of the cassette (`recording.recorder`) scrubs the interaction, checks it for leaks and appends it.
 
-`cassette` has the modes and what users can do with a cassette, `format` the file, `selection` names, record modes and
-`%%cassette`, `importing` the import of what browsers and vcrpy recorded, and `catalog` the checks and changes of
-recordings as files.
+`cassette` has the public class, `format` reads and writes the file, `selection` resolves names and record modes and
+keeps the cassette of `%%cassette`, `importing` converts recordings of browsers and vcrpy, and `catalog` lists, checks
+and changes recordings on disk.
 """

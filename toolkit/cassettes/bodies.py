@@ -90,7 +90,7 @@ def response_of(recorded: RecordedResponse, request: httpx.Request) -> httpx.Res
 
 
 def as_failure(error: httpx.RequestError) -> RecordedFailure:
-    """Return the recorded form of an error; a transport's own class becomes its base in httpx."""
+    """Return the recorded form of an error; an error class of a transport is recorded as its httpx base class."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in FAILURES)
     return RecordedFailure(name, str(error), no_connection(error))
 
@@ -143,11 +143,11 @@ class EndedEarly(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """The body of a response to the caller, which is recorded once it has been read to its end.
+    """A response body as the caller reads it; it is recorded once it has been read to its end.
 
-    If the caller closes a stream of events early, it is recorded as far as it was read. A response with an error status
-    that is not read, as before another try, is recorded without its body. Any other body that is closed early, and any
-    body that breaks off or is dropped, is not recorded, and a warning says so.
+    If the caller closes a stream of events early, it is recorded as far as it was read. An error response that is
+    closed unread, as before a retry, is recorded without its body. Any other body that is closed early, and any body
+    that breaks off or is dropped, is not recorded, and a warning says so.
 
     Args:
         response: the response.

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 class Cassette:
     """Recorded interactions in a file of vcrpy's format.
 
-    Works with any client of httpx or httpx2 through `transport()`. A session does that automatically.
+    Use `transport()` to connect it to any httpx or httpx2 client; a session does this automatically.
 
     Args:
         path: a name (a `.yaml` file in the project's cassettes folder) or a path.
         mode: vcrpy's record mode. `none` replays only; `once` records a file that does not exist and replays one that
             does; `new_episodes` replays what is recorded and adds the rest; `all` records everything again and replaces
             the file if the recording ends without an error.
-        match_on: vcrpy's names of the parts of a request that must be equal. By default our own recordings
-            match on environment, profile, method, URI and body; foreign recordings as vcrpy does.
+        match_on: vcrpy's names of the parts of a request that must be equal. By default, these are the environment,
+            profile, method, URI and body for our own recordings, and vcrpy's defaults for others.
         secrets: one or more additional strings that must not be recorded in any form.
         strict: for tests. Each recording plays once, and the last one does not repeat; close(), or the end of a `with`,
             raises CassetteError if some were not played.
@@ -58,9 +58,9 @@ class Cassette:
         is_foreign: whether another tool wrote the file.
         recorded_at: when the first interaction was recorded; None if there is none.
         source: a description of where responses come from, such as `replayed, recorded 12 May 2026`.
-        player, recorder: play the interactions and record new ones; None if nothing is recorded.
+        player, recorder: play the interactions and record new ones; `recorder` is None if nothing is to be recorded.
 
-    This test fails if the code under test sends requests that were not recorded, or fewer than were:
+    This test fails if the code under test sends a request that was not recorded, or omits one that was:
 
         def test_report():
             with tk.Cassette("report", "none", strict=True) as cassette:
@@ -116,7 +116,7 @@ class Cassette:
         self._warn(settings)
 
     def _read(self, settings: Settings | None) -> Contents:
-        """Read the file, after finishing and repairing what earlier recordings left, and tell the scrubber about it."""
+        """Read the file, after finishing or repairing unfinished recordings, and pass its content to the scrubber."""
         finish_now(part_of(Path(os.path.realpath(self.path))))
         data = contents.read_bytes(self.path)
         if not data.strip() and self.mode == "none":
@@ -196,13 +196,13 @@ class Cassette:
     def transport(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> Any:
         """Return a transport for a Client or AsyncClient that replays from and records to this cassette.
 
-        The client may be of httpx or of httpx2; responses and errors have the types of its library.
+        The client may come from httpx or httpx2; responses and errors have the types of its library.
 
         Args:
-            inner: the transport for requests that are not replayed, of either library; by default one of httpx, direct
-                or through the proxy of the environment, for at most 100 calls at once. A client does not pass its
-                limits, certificates and proxies to its transport: pass them to this one, as in
-                `cassette.transport(httpx.HTTPTransport(limits=limits))`.
+            inner: the httpx or httpx2 transport for requests that are not replayed; by default an httpx transport with
+                at most 100 concurrent calls, which uses a proxy if environment variables name one. A client does not
+                pass its limits, certificates and proxies to a transport that it is given, so pass them to `inner`, as
+                in `cassette.transport(httpx.HTTPTransport(limits=limits))`.
         """
         from toolkit.cassettes.through import CassetteTransport
 
@@ -225,7 +225,7 @@ class Cassette:
         return table_of(opened, opened.readable(), self.scrubber if opened.is_foreign else None).drop(columns="number")
 
     def close(self) -> None:
-        """Finish the recording and let other processes record to the file. A later call locks the file again.
+        """Finish the recording and let other processes record to the file. Recording another call locks it again.
 
         With mode `all`, the new recording replaces the old file. Calling this is optional, since every interaction is
         on disk as soon as it is complete.
@@ -242,7 +242,7 @@ class Cassette:
             raise differences.left_over(self.path.name, self._loaded, self.unplayed)
 
     def abandon(self) -> None:
-        """End the recording after a failure: with mode `all` the old file stays, with the new one beside it."""
+        """End the recording after a failure. With mode `all`, the old file is kept and the new one left beside it."""
         if self.recorder is not None:
             self.recorder.release()
 

@@ -4,7 +4,7 @@ The file is never changed. A recording of the toolkit says how each call was aut
 same note for the calls of the environment that the caller names, so that it replays in a session without arguments.
 
 HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/) is read as browsers and proxies write it, which differ in what
-they leave out. An entry without a stored body is left out: its replay would give a response that nobody received.
+they leave out. An entry without a stored body is left out: replaying it would return a response that nobody received.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class ImportReport:
         source: the file that was imported; it is unchanged and still contains its secrets.
         path: the new cassette; None if nothing could be imported and no file was written.
         imported: number of interactions in the new cassette.
-        left_out: number of exchanges that could not be imported, by reason, which completes the sentence `it was left
-            out, because ...`.
+        left_out: number of exchanges that could not be imported, by reason; a reason completes the sentence `it was
+            left out, because ...`.
         not_chosen: number of exchanges that `only` did not match.
         replaced: number of places where a secret was replaced, by kind, such as ACCESS_TOKEN.
     """
@@ -125,16 +125,16 @@ def import_cassette(
         environment: the environment that was called. A session that replays the cassette need not name it again.
         only: hosts, or hosts and paths, of the requests to import: "api.example.com", "*.example.com/v1/*".
         secrets: one or more additional strings that must not be in the cassette in any form.
-        rules: what to keep out of the cassette in addition to credentials and what the project's rules name.
+        rules: more rules for what to keep out of the cassette, in addition to credentials and the project's rules.
         replace: True to replace a cassette that exists.
         settings: by default those of the project.
 
     Raises:
         ConfigurationError: if the source cannot be read, or an argument is invalid.
-        CassetteCorrupt: if the source is neither a HAR file nor a cassette of vcrpy. The error recognizes recordings of
-            other programs, such as Ruby's VCR, betamax and go-vcr.
+        CassetteCorrupt: if the source is neither a HAR file nor a cassette of vcrpy. The error names the program if it
+            is a known one, such as Ruby's VCR, betamax or go-vcr.
         CassetteBusy: if another process is recording to the cassette.
-        CassetteError: if the cassette exists, or cannot be written.
+        CassetteError: if the cassette exists already, or cannot be written.
         SecretLeak: if a secret would have reached the cassette; nothing was written.
     """
     settings = as_settings(settings)
@@ -227,7 +227,7 @@ def _noted(interaction: Interaction, called: Environment | None, addresses: Iter
 
 
 def _fits(uri: str, patterns: Iterable[str]) -> bool:
-    """Return whether a request is to a host, or a host and a path, of a pattern such as `*.example.com/v1/*`."""
+    """Return True if a URI matches a pattern of a host, or of a host and a path, such as `*.example.com/v1/*`."""
     parts = urlsplit(uri if is_uri(uri) else "")
     place = f"{parts.hostname}{parts.path or '/'}"
     return any(fnmatchcase(place, pattern if "/" in pattern else f"{pattern}/*") for pattern in patterns)
@@ -296,7 +296,7 @@ def _pairs(message: Mapping[str, Any], name: str) -> list[tuple[Any, Any]]:
 def _headers(message: Mapping[str, Any]) -> HeaderList:
     """Return headers as a recording stores them, without the pseudo headers of HTTP/2.
 
-    A value of several lines, with which some browsers write a repeated header, becomes several headers.
+    Some browsers write repeated headers as one multi-line value, which is split into several headers.
     """
     headers = []
     for name, value in _pairs(message, "headers"):

@@ -1,4 +1,4 @@
-"""Select a cassette: by its name or path, with a record mode; or that of the running cell or test.
+"""Select a cassette by its name or path, with a record mode, or use the one of the running cell or test.
 
 `%%cassette` and the pytest plugin set a cassette, which sessions without their own then use.
 """

@@ -1,4 +1,4 @@
-"""Replay a call that is recorded, or send and record it: the function `through`.
+"""The function `through`, which replays a recorded call, or sends and records it.
 
 Sessions use `through` as well; `CassetteTransport` makes it a transport for any httpx client.
 """
@@ -50,12 +50,12 @@ class Outgoing:
 
     Attributes:
         request: the request as the client made it.
-        clock: where the time of sending comes from.
+        clock: gives the time of sending.
         interface: name of the interface, or the host, for the ledger.
         path: path for the ledger.
         identity: who calls, for matching recordings.
-        ledger: remembers the call; None for a plain client.
-        places: the places for calls that are in progress at once; None if the transport below limits them itself.
+        ledger: where the call is recorded; None for a plain client.
+        places: limits how many calls are in progress at once; None if the inner transport does that.
     """
 
     __slots__ = ("clock", "interface", "path", "places", "request")
@@ -74,7 +74,7 @@ class Outgoing:
         return str(self.request.url)
 
     def send(self, call: Call) -> Flow[httpx.Response]:  # noqa: ARG002 - a session notes the authorization in it
-        """Send the request; restart `call` if something else is sent first."""
+        """Send the request. If another request has to be sent first, restart the timing of `call`."""
         response: httpx.Response = yield self.request
         return response
 
@@ -87,10 +87,10 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     """Replay a request from a cassette, or send it and record the response.
 
     1. Look up the request: as it is written, then as it would be recorded (scrubbed, and without credentials).
-    2. If a recording matches, replay it. Nothing below runs.
-    3. Otherwise wait for a free place and send the request, with credentials if the sender has any. A request is not
-       sent if a value in it is a placeholder or pseudonym of the recording, or if a replayed redirect leads it to
-       another origin.
+    2. If a recording matches, replay it and skip the next steps.
+    3. Otherwise wait until fewer calls are in progress, if necessary, and send the request, with credentials if the
+       sender has any. A request is not sent if a value in it contains a placeholder or pseudonym from the recording, or
+       if it follows a replayed redirect to another origin.
     4. Record the response when the caller has read its body to the end. The caller gets it unchanged.
     """
     request, places = outgoing.request, outgoing.places
@@ -135,7 +135,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
 def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> Flow[Interaction | None]:
     """Return the recording of a request, or None if it is to be sent.
 
-    Most requests are written as they were recorded, except for addresses, and need not be searched for secrets.
+    Most requests match a recording exactly, apart from addresses, so they need not be searched for secrets.
     """
     player, recorder = tape.player, tape.recorder
     match = None
@@ -153,7 +153,7 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
 
 
 def _replay(tape: Cassette, outgoing: Outgoing, match: Interaction, uri: str) -> httpx.Response:
-    """Return a recorded response, and note the call, after the token request that counts as played with it."""
+    """Return a recorded response; add to the ledger the token request that is played with it, if any, and the call."""
     TRAFFIC.played += 1
     request, by, name = outgoing.request, match.authorized_by, tape.path.name
     request.extensions[TRIES] = match.tries
@@ -174,7 +174,7 @@ def _call_of(played: Interaction, interface: str, path: str) -> Call:
 
 
 def _in_place(outgoing: Outgoing, places: Places, call: Call) -> Flow[httpx.Response]:
-    """Send a request when there is a place for it; its response occupies the place."""
+    """Send a request once a slot is free; the slot stays taken until the response is read or closed."""
     if (yield from places.enter(outgoing.request.extensions.get("timeout", {}).get("pool"))):
         call.start(outgoing.clock)
     try:
@@ -244,7 +244,7 @@ def _record(
     response: RecordedResponse,
     **noted: Any,
 ) -> None:
-    """Record a call; raise a CassetteError, which has the response, in place of any other error."""
+    """Record a call; any error is raised as a CassetteError."""
     by, elapsed = call.authorized_by, call.elapsed
     sent = recorded._replace(headers=(*recorded.headers, *outgoing.placeholders()))
     try:

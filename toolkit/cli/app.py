@@ -29,7 +29,7 @@ _START, _OWN, _SHARE = "Start here, without credentials", "Your own calls", "Che
 
 app = terminal.command_group(
     "toolkit",
-    help="Call, record, replay and tabulate a family of financial services; no secret reaches a recording.",
+    help="Call a family of financial services, and record, replay and tabulate responses. No secret is recorded.",
     epilog="Start with **toolkit demo**: it needs no network, no credentials and no configuration.",
 )
 # In the order in which a newcomer needs them.
@@ -70,4 +70,4 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Take the options of `toolkit` itself."""
+    """Handle the options of `toolkit` itself."""

@@ -1,4 +1,4 @@
-"""`toolkit cassettes`: look at recordings, check and compare them, and drop what is not needed.
+"""`toolkit cassettes`: show, check and compare recordings, and drop interactions that are not needed.
 
 Each command calls the corresponding Python function, such as `tk.check_cassettes`, and prints its rows as a table or,
 with `--json`, as a list of objects.
@@ -48,12 +48,12 @@ NameArgument = Annotated[str, typer.Argument(help="Name of a cassette, or a path
 NumbersArgument = Annotated[list[int] | None, typer.Argument(help="Numbers of interactions, from 1.")]
 UnplayedOption = Annotated[
     list[Path] | None,
-    typer.Option("--unplayed", help="Run this notebook or folder offline, and look for what it does not play."),
+    typer.Option("--unplayed", help="Run a notebook, or those in a folder, offline, and find the calls not played."),
 ]
 PlayLogOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help=f"{VARIABLE} of earlier runs: find what they did not play.")
+    Path | None, typer.Option(metavar="FOLDER", help=f"{VARIABLE} folder of earlier runs: find the calls not played.")
 ]
-FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes that fail, such as {','.join(KINDS)}.")]
+FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes to fail on, such as {','.join(KINDS)}.")]
 
 
 @app.command("list", epilog=terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json"))
@@ -64,7 +64,8 @@ def list_(
 ) -> None:
     """List the recordings in a folder.
 
-    A recording is stale if it is older than `stale_after` in toolkit.toml. JSON has the columns of `tk.list_cassettes`.
+    A recording is stale if it is older than `stale_after` in toolkit.toml. The JSON output has the columns of
+    `tk.list_cassettes`.
     """
     recordings = terminal.records(list_cassettes(folder))
     columns = ("name", "environments", "interactions", "recorded", "stale", "size", "written_by", "problem")
@@ -81,9 +82,9 @@ def show(
 ) -> None:
     """Show what is recorded, with headers and bodies.
 
-    Without numbers, each interaction has one line; with numbers, these interactions are shown in full. Everything is
-    shown as it would be recorded today: secrets in a file that was recorded without scrubbing are not shown. JSON is a
-    list of interactions; those that are shown in full also have `request` and `response`.
+    Without numbers, each interaction is shown on one line; with numbers, these interactions are shown in full.
+    Everything is shown as it would be recorded today: secrets in a file that was recorded without scrubbing are not
+    shown. The JSON output is a list of interactions; those that are shown in full also have `request` and `response`.
     """
     settings = Settings.load()
     opened = read_cassette(name, settings)
@@ -116,8 +117,8 @@ def check(
 ) -> None:
     """Check that recordings are complete, clean and not stale.
 
-    Clean means that they contain no secret, and nothing that today's rules would replace. A recording is stale at the
-    age `stale_after` in toolkit.toml. JSON has the columns of `tk.check_cassettes`.
+    Clean means that they contain no secret, and nothing that the current rules would replace. A recording becomes stale
+    when it reaches the age `stale_after` in toolkit.toml. The JSON output has the columns of `tk.check_cassettes`.
 
     Exit status: 0 if all is well; 1 if something is wrong; 2 if the check could not be made.
     """
@@ -146,12 +147,11 @@ def diff(
 ) -> None:
     """Compare two recordings of the same calls.
 
-    Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. It compares the
-    status, the members of JSON and their types, the media type of other bodies, and the time if it at least doubled or
-    halved. Values are not compared: they differ every day. JSON has the columns of `tk.compare_cassettes`.
+    Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. The status, the
+    members of JSON and their types, the media type of other bodies, and times that at least doubled or halved are
+    compared; values are not. The JSON output has the columns of `tk.compare_cassettes`.
 
-    Exit status: 0, even if there are changes; 1 if there is a change of a kind in --fail-on; 2 if a recording cannot
-    be read.
+    Exit status: 1 if there is a change of a kind in --fail-on; 2 if a recording cannot be read; otherwise 0.
     """
     _print_changes(terminal.records(compare_cassettes(old, new)), _kinds(fail_on), as_json=as_json)
 
@@ -163,8 +163,8 @@ def diff(
 def prune(
     name: NameArgument,
     numbers: NumbersArgument = None,
-    method: Annotated[str | None, typer.Option(help="Drop calls of this method.")] = None,
-    uri: Annotated[str | None, typer.Option(help="Drop calls with this URI or path; * is any text. Quote it.")] = None,
+    method: Annotated[str | None, typer.Option(help="Drop calls with this method.")] = None,
+    uri: Annotated[str | None, typer.Option(help="Drop calls to this URI or path, quoted; * matches any text.")] = None,
     unplayed: UnplayedOption = None,
     play_log: PlayLogOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
@@ -173,10 +173,10 @@ def prune(
 ) -> None:
     """Remove interactions.
 
-    Removes the interactions with these numbers, and the calls that meet all other conditions. It shows them, and asks
-    before it writes. A token request is removed with the last of its calls. The other interactions keep their bytes; a
-    recording of stock vcrpy is scrubbed and converted to the toolkit's layout. JSON has the columns of
-    `tk.prune_cassette`, and needs --yes or --dry-run.
+    Removes the interactions with these numbers, and the calls that meet all other conditions. They are shown, and you
+    are asked before the file is changed. A token request is removed with the last of its calls. The other interactions
+    keep their bytes; a recording of stock vcrpy is scrubbed and converted to the toolkit's layout. The JSON output has
+    the columns of `tk.prune_cassette`; `--json` needs --yes or --dry-run.
     """
     with _plays(unplayed or (), play_log) as log:
         choice: dict[str, Any] = {"method": method, "uri": uri, "play_log": log}
@@ -188,10 +188,10 @@ def prune(
         terminal.print_rows(dropped, ("number", "method", "uri", "status"), as_json=as_json)
         count = count_text(len(dropped), "interaction")
         if not dry_run:
-            terminal.confirm(f"Drop {count} of {name}?", yes=yes, piped=as_json)
+            terminal.confirm(f"Drop {count} from {name}?", yes=yes, piped=as_json)
             prune_cassette(name, numbers or (), **choice, dry_run=False)
     if not as_json:
-        terminal.say(f"{count} would be removed. Nothing was changed." if dry_run else f"Dropped {count} of {name}.")
+        terminal.say(f"{count} would be removed. Nothing was changed." if dry_run else f"Dropped {count} from {name}.")
 
 
 @app.command(epilog=terminal.examples("toolkit cassettes scrub tour --dry-run", "toolkit cassettes scrub old.yaml"))
@@ -201,36 +201,36 @@ def scrub(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be replaced.")] = False,
     as_json: terminal.JsonOption = False,
 ) -> None:
-    """Scrub a recording again, with today's rules.
+    """Scrub a recording again with the current rules.
 
     Shows what was replaced, by kind. Interactions in which nothing is replaced keep their bytes; a recording of stock
     vcrpy is converted to the toolkit's layout. If the file was shared, revoke the secrets that were in it: scrubbing
-    changes neither the copies of others nor git's history. JSON has the columns of `tk.scrub_cassette`.
+    does not change other people's copies or the git history. The JSON output has the columns of `tk.scrub_cassette`.
     """
     replaced = terminal.records(scrub_cassette(name, dry_run=dry_run))
-    nothing = "Nothing needs to be replaced: it is as it would be recorded today."
+    nothing = "Nothing needs to be replaced: the recording already complies with the current rules."
     terminal.print_rows(replaced, ("number", "kind", "count"), as_json=as_json, empty=nothing)
     if replaced and not as_json:
-        terminal.say("Nothing was changed: this would be replaced." if dry_run else f"Replaced in {name}.")
+        terminal.say("Nothing was changed. Above is what would be replaced." if dry_run else f"Replaced in {name}.")
 
 
 @app.command("import", epilog=terminal.examples("toolkit cassettes import session.har checkout --only api.example.com"))
 @terminal.errors_exit_with(_UNUSABLE)
 def import_(
-    source: Annotated[Path, typer.Argument(help="A HAR file, or a cassette of vcrpy. It is not changed.")],
+    source: Annotated[Path, typer.Argument(help="A HAR file, or a vcrpy cassette. The file is not changed.")],
     name: Annotated[str, typer.Argument(help="Name of the new cassette, or its path.")],
     environment: terminal.OptionalEnvironment = None,
     only: Annotated[
-        list[str] | None, typer.Option(help="Import only these: a host, or host/path with stars; may be repeated.")
+        list[str] | None, typer.Option(help="Import only this host or host/path (* matches any text); may be repeated.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a cassette that exists.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing cassette.")] = False,
     as_json: terminal.JsonOption = False,
 ) -> None:
     """Make a clean cassette from a HAR file or a vcrpy cassette.
 
     Secrets are removed as in a recording, and the report names their kinds. Addresses in toolkit.toml become symbolic.
-    If the environment is given, a session of this environment replays the cassette. What cannot be replayed, such as an
-    entry without a stored body, is left out. Recordings of other programs are not converted. JSON has the attributes of
+    If you name the environment, its sessions can replay the cassette. What cannot be replayed, such as an entry without
+    a stored body, is left out. Recordings of other programs are not converted. The JSON output has the attributes of
     `tk.ImportReport`.
 
     Exit status: 0 if there is a new cassette; 1 if nothing in the file could be imported; 2 if it cannot be read or the
@@ -263,11 +263,11 @@ def drift(
     """Repeat recorded reads live, and show what changed.
 
     Only GET and HEAD requests are repeated, in the environment that was recorded or in another. Other calls are never
-    sent, nor are calls with a placeholder or pseudonym in them. The comparison is that of `diff`. Nothing is recorded.
-    JSON has the columns of `tk.Drift.table`.
+    sent, nor are calls with a placeholder or pseudonym in them. Responses are compared as by `diff`. Nothing is
+    recorded. The JSON output has the columns of `tk.Drift.table`.
 
-    Exit status: 0, even if there are changes; 1 if there is a change of a kind in --fail-on; 2 if the recording cannot
-    be read or the service cannot be called.
+    Exit status: 1 if there is a change of a kind in --fail-on; 2 if the recording cannot be read or the service cannot
+    be called; otherwise 0, even if there are other changes.
     """
     from toolkit.sharing.drift import drift as repeat_reads
 
@@ -290,7 +290,7 @@ def drift(
 
 @contextmanager
 def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | None]:
-    """Yield the folder with the play log, after running the notebooks; None if there are neither."""
+    """Yield the folder with the play log, after running the notebooks; None if there are no notebooks and no log."""
     if not notebooks:
         yield play_log
         return
@@ -300,7 +300,7 @@ def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | 
         log = play_log or Path(folder)
         for verdict in verify(notebooks, play_log=log):
             if verdict.failure is not None:
-                what = f"{verdict.path} could not be run, so it is not known what it plays. {verdict.failure.what}"
+                what = f"{verdict.path} could not be run, so the calls it plays are not known. {verdict.failure.what}"
                 raise ConfigurationError(what, f"To see why: toolkit verify {verdict.path}", about="unplayed")
         yield log
 
@@ -314,7 +314,7 @@ def _kinds(text: str) -> set[str]:
 
 
 def _print_changes(changes: list[dict[str, Any]], failing: set[str], *, as_json: bool) -> None:
-    """Print changes, and exit with status 1 if one of them is of a failing kind."""
+    """Print changes, and exit with status 1 if one of them is of a kind in `failing`."""
     nothing = "Nothing changed: the same calls, and responses with the same status and shape."
     terminal.print_rows(changes, _CHANGE, as_json=as_json, empty=nothing)
     if any(each["kind"] in failing for each in changes):

@@ -1,7 +1,7 @@
-"""`toolkit credentials`: save, list, test and remove credentials, and allow where they are sent.
+"""`toolkit credentials`: save, list, test and remove credentials, and allow destinations for them.
 
-No value is ever printed, and no option takes a secret: it would end up in the shell's history, and every user of the
-machine could see it in the list of processes. Secrets are typed in a terminal or piped in.
+No value is ever printed, and no option takes a secret: it would end up in the shell history, and every user of the
+machine could see it in the process list. Secrets are typed in a terminal or piped in.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def add(
     environment: terminal.EnvironmentOption,
     kind: Annotated[str | None, typer.Option(help=f"{', '.join(_KINDS)}; by default what the options imply.")] = None,
     client_id: Annotated[str | None, typer.Option(help="Client ID, not a secret; asked for if missing.")] = None,
-    key_file: Annotated[Path | None, typer.Option(help="Private key (PEM or JWK), which is copied.")] = None,
+    key_file: Annotated[Path | None, typer.Option(help="Private key file (PEM or JWK); the key is copied.")] = None,
     key_id: Annotated[str | None, typer.Option(help="Key ID (kid) by which the service knows the private key.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="JWS algorithm; by default that of the key.")] = None,
     audience: Annotated[str | None, typer.Option(help="token-endpoint (the default), issuer, or any string.")] = None,
@@ -75,12 +75,12 @@ def add(
     """Save credentials under a name.
 
     Only you can read the file, which is encrypted with a key in the system's keyring if there is one. The command asks
-    for the secret values and hides what you type. No option takes a secret: it would end up in the shell's history, and
-    every user of the machine could see it in the list of processes.
+    for the secret values and hides what you type. No option takes a secret: it would end up in the shell history, and
+    every user of the machine could see it in the process list.
 
-    With --stdin the values are read from a pipe, one per line, in this order: key ID and secret key; client ID (unless
-    it is an option) and client secret; client ID and private key (unless they are options) and, if the key is
-    encrypted, its passphrase. Further lines are ignored.
+    With --stdin, the values are read from a pipe, one per line: for a key pair, the key ID and the secret key; for a
+    client secret, the client ID and the secret; for a client key, the client ID, the private key and, if the key is
+    encrypted, its passphrase. Leave out what you give as an option. Further lines are ignored.
     """
     settings, environment = Settings.load(), Environment(environment)
     options = {
@@ -101,7 +101,7 @@ def add(
     as_profile_name(name)
     missing = [field for field in REQUIRED[chosen] if field not in values]
     if missing and not stdin and not can_ask():
-        what = "Secret values can be entered in a terminal only."
+        what = "Secret values can be entered only in a terminal."
         next_step = f"Add --stdin and pipe one value per line, or set {variables_to_set(environment, None)}."
         raise ConfigurationError(what, next_step, about="stdin")
     if profile_at(environment, name).file.exists():
@@ -157,9 +157,9 @@ def try_(
 ) -> None:
     """Call each interface once, live, and say what works.
 
-    The environment is needed only if several have such a profile. The calls only read, and no response body is shown.
-    The exit status is 1 if an interface refuses, fails or is unreachable, or if nothing was called. An interface whose
-    address is not set is not called, and does not count as a failure.
+    The environment is needed only if several environments have a matching profile. The calls only read, and no response
+    body is shown. The exit status is 1 if an interface refuses the call, fails or is unreachable, or if nothing was
+    called. An interface whose address is not set is not called, and does not count as a failure.
     """
     terminal.check_online("nothing is sent")
     settings = Settings.load()
@@ -189,9 +189,9 @@ def allow(
 ) -> None:
     """Allow credentials to be sent to the addresses of this project.
 
-    Credentials from variables and `.env` need this for each address that only a file of the project names; saved ones
-    need it for each address that they were not saved for. Run it in the folder of the project. Addresses that were
-    allowed earlier stay allowed.
+    Credentials from variables and `.env` need this for each address that only a file of the project names; saved
+    credentials need it for each address that was not set when they were saved. Run it in the folder of the project.
+    Addresses that were allowed earlier stay allowed.
     """
     settings, environment = Settings.load(), Environment(environment)
     credentials = load_credentials(environment, name, settings=settings, anywhere=True)
@@ -199,7 +199,7 @@ def allow(
     new = changes(destinations, uses_of(credentials))
     who = f"{name} for {environment} ({credentials.loaded_from})"
     if not new:
-        terminal.say(f"The credentials {who} may already be sent there.")
+        terminal.say(f"The credentials {who} are already allowed for the addresses of this project.")
         return
     terminal.say(f"The credentials {who} would go to new destinations:")
     _confirm_changes(new, yes=yes)
@@ -224,17 +224,17 @@ def remove(
 
 
 def _only_environment(name: str | None, settings: Settings) -> Environment:
-    """Return the environment that has a profile of this name, or any profile; otherwise raise an error."""
+    """Return the only environment that has a profile of this name (or, if None, of any name); else raise an error."""
     found = dict.fromkeys(each.environment for each in survey(settings, None) if name in (None, each.name))
     if len(found) != 1:
-        what = f"{len(found)} environments have such a profile." if found else "No environment has such a profile."
-        next_step = "`toolkit credentials list` shows all profiles; --environment chooses among several."
+        what = f"{len(found)} environments have a matching profile." if found else "No matching profile exists."
+        next_step = "`toolkit credentials list` shows all profiles; use --environment to choose between several."
         raise ConfigurationError(what, next_step, about="environment")
     return next(iter(found))
 
 
 def _form(scope: str | None, fields: Iterable[str]) -> str | None:
-    """Return a scope and further form fields (NAME=TEXT) URL-encoded, or None without any."""
+    """Return a scope and further form fields (NAME=TEXT), URL-encoded; None if there are none."""
     if any("=" not in field for field in fields):
         raise typer.BadParameter("Write a field with an equals sign: resource=orders", param_hint="--form-field")
     pairs = [("scope", scope)] if scope is not None else []
@@ -247,10 +247,10 @@ def _typed(environment: Environment) -> Callable[[str], Secret]:
 
     def value(field: str) -> Secret:
         if field == "private_key":
-            question = f"File of the private key of {environment} (PEM or JWK): "
+            question = f"Private key file for {environment} (PEM or JWK): "
             return _read_key_file(Path(ask_secret(question, input).reveal().strip()))
         prompt = input if field == "client_id" else None
-        answer = ask_secret(f"{field_in_words(field)} of {environment}: ", prompt, next_step="Add --stdin to pipe it.")
+        answer = ask_secret(f"{field_in_words(field)} for {environment}: ", prompt, next_step="Add --stdin to pipe it.")
         # Pasted values often have spaces around them. Only in a passphrase can these be part of the value.
         return answer if field == PASSPHRASE else as_secret(Secret(answer.reveal().strip()), field)
 
@@ -258,7 +258,7 @@ def _typed(environment: Environment) -> Callable[[str], Secret]:
 
 
 def _piped(rest: Secret) -> Callable[[str], Secret]:
-    """Return a function that takes the values of fields from a piped text, one after the other."""
+    """Return a function that takes the values of fields from piped input, one after another."""
 
     def value(field: str) -> Secret:
         nonlocal rest
@@ -267,7 +267,7 @@ def _piped(rest: Secret) -> Callable[[str], Secret]:
         rest = Secret(rest.reveal()[len(text.reveal()) :])
         text = Secret(text.reveal().rstrip("\r\n") if field == PASSPHRASE else text.reveal().strip())
         if not text:
-            what = f"{field_in_words(field)} is missing in the piped input."
+            what = f"{field_in_words(field)} is missing from the piped input."
             raise ConfigurationError(what, "Pipe one value per line; --help shows their order.", about="stdin")
         return text
 
@@ -276,12 +276,12 @@ def _piped(rest: Secret) -> Callable[[str], Secret]:
 
 def _read_key_file(file: Path) -> Secret:
     """Return the text of a key file. An error does not quote the path: somebody may have pasted the key there."""
-    what, next_step = "the file of the private key", "Enter the full path of a file that you can read."
+    what, next_step = "the private key file", "Enter the full path of a file that you can read."
     return Secret(read_text(expanded(file, about="key_file"), what, next_step).strip())
 
 
 class _Probe(NamedTuple):
-    """The result of one call, with a description for people."""
+    """The result of one call, with a human-readable description."""
 
     interface: Interface
     call: str  # method and path
@@ -322,7 +322,7 @@ def _called(session: Session, interface: Interface, path: str) -> _Probe:
     if response.is_success:
         return _Probe(interface, call, True, "works", status=status)
     if path == "/" and not is_refusal:
-        meaning = "reached, and not refused; the service document shows no call to test there"
+        meaning = "reached and not refused; the service document names no call that could be tested"
         return _Probe(interface, call, True, meaning, status=status)
     meaning = "refused: these credentials are not accepted" if is_refusal else "an error other than a refusal"
     return _Probe(interface, call, False, meaning, status_error(response).next_step, status)
@@ -336,13 +336,13 @@ def _colour_of(result: _Probe) -> str:
 def _say_missing_addresses(environment: Environment, name: str, settings: Settings) -> None:
     if missing := [name for name in environment.rules.addresses.values() if not settings.addresses.get(name)]:
         command = f"`toolkit credentials allow {shlex.quote(name)} --environment {environment}`"
-        terminal.say(terminal.pasteable(f"Not set: {', '.join(missing)}. If you set one later, run {command} once."))
+        terminal.say(terminal.pasteable(f"Addresses not set: {', '.join(missing)}. Once you set one, run {command}."))
 
 
 def _confirm_destinations(
     environment: Environment, kind: CredentialKind, name: str, settings: Settings, *, yes: bool, piped: bool
 ) -> None:
-    """Say where secrets will be sent, and ask about new addresses, since the project may be a stranger's."""
+    """Say where secrets will be sent, and ask about new addresses, since the project may come from a stranger."""
     destinations = destinations_to_save(environment, kind, settings)
     terminal.say("Secrets are sent only to these addresses:")
     for to in (each for each in destinations if each.text != DEFAULT_HEADER_PREFIX):

@@ -39,7 +39,7 @@ def demo(rows: Annotated[int, typer.Option(min=1, help="Rows to print for a long
             terminal.print_frame(title, table, rows=rows)
         terminal.print_calls(session)
     terminal.print_next_steps(
-        ("toolkit lab", "open the same in a notebook, with a panel"),
+        ("toolkit lab", "open the same tour in a notebook, with a panel"),
         ("toolkit practice", "start a local service to call live, with throwaway credentials"),
         ("toolkit record mine --practice", "make a recording of your own"),
     )
@@ -53,7 +53,7 @@ def take_tour(session: Session, *, pause: Callable[[], None] = lambda: None) -> 
     quotes = session.market_data.get(QUOTES_PATH, params={"symbols": "ALFA,BRVO,CHRL"})
     yield "Quotes, with the same token", tabulate(quotes, records="quotes")
     pause()
-    yield "Open accounts, 20 minutes later: with a new token", session.accounts(status="open")
+    yield "Open accounts, 20 minutes later, with a new token", session.accounts(status="open")
 
 
 def bundled_files() -> Path:

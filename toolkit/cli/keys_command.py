@@ -27,7 +27,7 @@ def new(
     ] = None,
     algorithm: Annotated[str, typer.Option(help=f"One of {', '.join(ALGORITHMS)}.")] = "ES256",
     key_id: Annotated[str | None, typer.Option(help="Key ID (kid) of the new key; by default its thumbprint.")] = None,
-    passphrase: Annotated[bool, typer.Option("--passphrase", help="Ask for a passphrase to encrypt it with.")] = False,
+    passphrase: Annotated[bool, typer.Option("--passphrase", help="Ask for a passphrase to encrypt the key.")] = False,
 ) -> None:
     """Create a key pair, and print its public key.
 
@@ -39,8 +39,8 @@ def new(
     target = (default if file is None else expanded(file, about="file")).absolute()
     write_key_file(target, key.private_pem)
     terminal.say(f"The private key is in {target}")
-    protection = ", encrypted with your passphrase" if passphrase else ""
-    terminal.say(f"Only you can read it{protection}. It never leaves this machine: do not send or commit it.")
+    protection = ", and it is encrypted with your passphrase" if passphrase else ""
+    terminal.say(f"Only you can read it{protection}. Keep it on this machine: do not send or commit it.")
     terminal.say("\nRegister this public key with the service, as PEM or as JWK\n", "bold")
     terminal.say(key.public_pem)
     terminal.say(json.dumps(key.public_jwk, indent=2))
@@ -50,16 +50,16 @@ def new(
     words += ["--key-id", shlex.quote(key_id)]
     if algorithm[:2] in {"RS", "PS"}:  # an RSA key can sign with six algorithms, and the file does not say which
         words += ["--algorithm", algorithm]
-    terminal.print_next_steps((" ".join(words), "save the client ID with this key, once the service knows it"))
+    terminal.print_next_steps((" ".join(words), "once the key is registered, save the client ID with it"))
 
 
 def _ask_for_passphrase() -> Secret:
     if not can_ask():
-        what, next_step = "A passphrase can be asked for in a terminal only.", "Leave --passphrase out."
+        what, next_step = "A passphrase can be entered only in a terminal.", "Leave --passphrase out."
         raise ConfigurationError(what, next_step, about="passphrase")
     return Secret(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=True))
 
 
 @app.callback()
 def _group() -> None:
-    """Make `new` a separate command; Typer would take the only command for the whole group."""
+    """Make `new` a subcommand: without this callback, Typer would turn the only command into the group itself."""

@@ -31,10 +31,10 @@ _KEYS: Final = ("live", "paper", "broker-key", "sandbox-key")
 
 
 def practice(
-    accounts: Annotated[int, typer.Option(help="Accounts of each broker partner.")] = 25,
+    accounts: Annotated[int, typer.Option(help="Number of accounts of each broker partner.")] = 25,
     token_validity: Annotated[float, typer.Option(help="Seconds for which a token is accepted.")] = 900,
     delay: Annotated[float, typer.Option(help="Seconds to wait before each response.")] = 0.0,
-    rate_limit: Annotated[float | None, typer.Option(help="Calls per second for each caller; more get 429.")] = None,
+    rate_limit: Annotated[float | None, typer.Option(help="Calls per second and caller; further ones get 429.")] = None,
     port: Annotated[int, typer.Option(help="First of eight consecutive ports; 0 picks free ones.")] = 0,
     form: Annotated[
         str | None,
@@ -68,7 +68,7 @@ def how_to_call(form: str, addresses: Mapping[str, str], credentials: Mapping[st
     """Yield the lines with the practice service's addresses and credentials. Nothing else prints credentials."""
     yield "# A practice service, for this machine only. Its credentials stop working when it stops."
     if form == "env":
-        yield "# The toolkit reads no addresses from .env. Copy them to toolkit.toml:\n# [addresses]"
+        yield "# The toolkit does not read addresses from .env. Copy them to toolkit.toml:\n# [addresses]"
         yield from (f"# {name} = {toml_string(address)}" for name, address in addresses.items())
     else:
         yield f"# Paste into another shell, then run: {terminal.pasteable('toolkit record mine -e broker-sandbox')}"

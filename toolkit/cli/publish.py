@@ -34,9 +34,9 @@ def publish(
     """Make a copy of a notebook for others.
 
     The copy includes the recorded calls that it plays. The rules under `[scrubbing]` in `toolkit.toml` are applied to
-    them again, and the same values are replaced in the notebook's texts and code. Then the copy runs offline, so that
-    its outputs come from its own recordings, and all of it is searched for secrets and for what was replaced. If
-    anything is found, no copy is left.
+    them again, and the same values are replaced in the notebook's text and code. Then the copy runs offline, so that
+    its outputs come from its own recordings, and the whole copy is searched for secrets and for the replaced values. If
+    anything is found, the copy is discarded.
 
     Recordings of real accounts (`live`, `broker-live`) are refused until the rules name `pseudonyms`, or
     `toolkit.toml` says `publish = "as is"`. **This runs the code of the notebook**, without a network.
@@ -50,7 +50,7 @@ def publish(
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    """Return name and value; a number, True, False or None as such, and anything else as text."""
+    """Return a parameter's name and value: a Python value for a number, True, False or None, otherwise a string."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ConfigurationError(f"{excerpt(text, 40)} is not a parameter.", "Write NAME=VALUE.", about="parameters")

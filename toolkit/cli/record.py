@@ -45,15 +45,15 @@ def record(
 ) -> None:
     """Record calls without their secrets.
 
-    The recording replays without a network and credentials. Without a path, the accounts call is recorded. Only GET
-    requests are sent, to the environment's own addresses. If one of them fails, nothing is recorded.
+    The recording can be replayed without a network or credentials. Without a path, the accounts call is recorded. Only
+    GET requests are sent, to the environment's own addresses. If one of them fails, nothing is recorded.
     """
     as_choice(mode, _MODES, about="mode")
     if interface is not None:
         as_choice(interface, _INTERFACES, about="interface")
     mistakes = (
         ("PATHS", not all(map(_is_path, paths or ())), "A path begins with one slash, as in /v1/accounts."),
-        ("--interface", interface is not None and not paths, "It needs a path, and none was given."),
+        ("--interface", interface is not None and not paths, "This option needs a path, but none was given."),
         ("--credentials", with_practice and credentials is not None, "The practice service has its own credentials."),
         ("--environment", environment is None and not with_practice, "Name one, or add --practice."),
     )
@@ -80,7 +80,7 @@ def record(
     except ToolkitError as error:
         raise _without_recording(error, session, before) from None
     terminal.say(f"\n{session.describe()}")
-    terminal.print_next_steps((f'tk.Session(cassette="{name}")', f"replay {file} without network and credentials"))
+    terminal.print_next_steps((f'tk.Session(cassette="{name}")', f"replay {file} without a network or credentials"))
 
 
 def _is_path(text: str) -> bool:

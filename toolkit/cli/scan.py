@@ -1,4 +1,4 @@
-"""`toolkit scan`: look for secrets in files, and report where they are, in formats for people and programs."""
+"""`toolkit scan`: look for secrets in files, and report where they are, as text or in machine-readable formats."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def scan(
         Path | None, typer.Option(metavar="FILE", help="Also save the report as SARIF in this file.")
     ] = None,
     secret_from: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Variable with a secret to look for in every form.")
+        list[str] | None, typer.Option(metavar="NAME", help="Variable with a secret to look for, plain or encoded.")
     ] = None,
     stdin: Annotated[
         bool, typer.Option("--stdin", help="Read secrets to look for from standard input, one per line.")
@@ -47,15 +47,15 @@ def scan(
 ) -> None:
     """Look for secrets in files.
 
-    Notebooks, recordings, settings, logs, archives and anything else are searched. The secrets of your saved
-    credentials are looked for in every form.
+    Notebooks, recordings, settings, logs, archives and all other files are searched. The secrets in your saved
+    credentials are searched for in every form.
 
-    A finding says where it is, of what kind, and what to do; it never shows the secret. The report has entries for the
-    project's `toolkit.toml` that allow harmless findings, and names what was not searched.
+    A finding gives the place and kind of a secret and says what to do, but never shows the secret. The report includes
+    entries for the project's `toolkit.toml` that allow harmless findings, and lists what was not searched.
 
-    JSON has `version`, `findings`, `unreadable`, `skipped`, `unused_allowances`, `files` and `allowed`.
+    The JSON output has `version`, `findings`, `unreadable`, `skipped`, `unused_allowances`, `files` and `allowed`.
 
-    Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the command is
+    Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the usage is
     wrong.
     """
     as_choice(form, _FORMATS, about="format")
@@ -65,7 +65,7 @@ def scan(
     if stdin:
         secrets += [line.strip() for line in terminal.read_pipe().reveal().splitlines() if line.strip()]
     if any(len(secret) < SHORTEST_SECRET for secret in secrets):
-        raise typer.BadParameter(f"A secret needs {SHORTEST_SECRET} characters: shorter text occurs everywhere.")
+        raise typer.BadParameter(f"A secret needs at least {SHORTEST_SECRET} characters: shorter ones match too often.")
     with terminal.status("Scanning"):
         findings = scan_files(paths or [Path()], secrets=secrets)
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())

@@ -54,7 +54,7 @@ _COMMAND: Final = re.compile(
 
 
 def command_group(name: str, *, help: str, epilog: str | None = None) -> typer.Typer:  # noqa: A002 - as Typer calls it
-    """Return an empty group of commands, or all of them."""
+    """Return an empty group, for some commands or for all of them."""
     return typer.Typer(
         name=name,
         help=help,
@@ -82,12 +82,12 @@ def program() -> str:
 
 
 def pasteable(text: str) -> str:
-    """Return a string in which commands such as `toolkit lab` begin with what has to be typed to start the toolkit."""
+    """Return a string with `toolkit`, in commands such as `toolkit lab`, replaced by `program()`, ready to paste."""
     return _COMMAND.sub(lambda _: program(), text)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console for standard output, or standard error, that prints text as it is."""
+    """Return a console for standard output or standard error that prints text verbatim."""
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
@@ -109,7 +109,7 @@ def print_error(error: ToolkitError) -> None:
 
 @contextmanager
 def errors_exit_with(status: int) -> Iterator[None]:
-    """Print an error of the toolkit and exit with a status, in a command whose status 1 has another meaning."""
+    """Print a toolkit error and exit with `status`, for a command in which status 1 has another meaning."""
     try:
         yield
     except ToolkitError as error:
@@ -150,13 +150,13 @@ def read_pipe() -> Secret:
 
 @contextmanager
 def status(words: str) -> Iterator[Callable[[str], None]]:
-    """Show in a terminal what is being done, and yield a function that shows the next step."""
+    """Show the current step in a terminal, and yield a function that changes it."""
     with console(stderr=True).status(words) as shown:
         yield lambda step: shown.update(Text(printable(step)))
 
 
 def confirm(question: str, *, yes: bool, option: str = "--yes", piped: bool = False) -> None:
-    """Ask a question, which `option` would answer with yes, and end the command if the answer is no.
+    """Ask a question and end the command if the answer is no. On the command line, `option` answers yes in advance.
 
     Raises:
         ConfigurationError: if nobody can be asked, because standard input or output is not a terminal.
@@ -164,7 +164,7 @@ def confirm(question: str, *, yes: bool, option: str = "--yes", piped: bool = Fa
     if yes:
         return
     if piped or not can_ask():
-        what, next_step = f"Nobody can answer: {question}", f"Run this in a terminal, or add {option} to continue."
+        what, next_step = f"Cannot ask here: {question}", f"Run this in a terminal, or add {option} to continue."
         raise ConfigurationError(what, next_step, about="yes")
     typer.confirm(question, abort=True)
 
@@ -184,7 +184,7 @@ def print_next_steps(*steps: tuple[str, str]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table with folded cells. A `Text` keeps its style; known secrets are removed from other cells."""
+    """Print a table whose cells wrap. A `Text` keeps its style; known secrets are removed from other cells."""
     rows = list(rows)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, collapse_padding=True)
     for at, column in enumerate(columns):
@@ -200,7 +200,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def print_rows(rows: list[dict[str, Any]], columns: Sequence[str], *, as_json: bool, empty: str = "") -> None:
-    """Print rows as JSON, or some of their columns as a table without empty columns; without rows, print `empty`."""
+    """Print rows as JSON, or some of their columns as a table without empty columns; if there are no rows, `empty`."""
     if as_json:
         print_json(rows)
     elif not rows:

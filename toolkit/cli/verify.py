@@ -28,7 +28,7 @@ def verify(
     ] = None,
     update: Annotated[bool, typer.Option("--update", help="Store the new outputs of notebooks that differ.")] = False,
     changed: Annotated[
-        bool, typer.Option("--changed", help="Run only notebooks that changed according to git, or whose cassette did.")
+        bool, typer.Option("--changed", help="Run only notebooks whose file or cassette has changed according to git.")
     ] = False,
     since: Annotated[
         str | None, typer.Option(metavar="COMMIT", help="Like --changed, for all changes on this branch since COMMIT.")
@@ -48,16 +48,16 @@ def verify(
 ) -> None:
     """Run notebooks offline and compare their outputs.
 
-    Each notebook runs in a fresh kernel, in replay, without a network, without your environment variables and in an
-    empty home folder. **This runs the code of the notebooks and is not a sandbox**: the code can read and write your
-    files. Verify only notebooks that you would also run.
+    Each notebook runs in a fresh kernel and replays its recordings, without a network, without your environment
+    variables and with an empty home folder. **This runs the code of the notebooks and is not a sandbox**: the code can
+    read and write your files. Verify only notebooks that you would run yourself.
 
     No notebook is changed without `--update`, which stores new outputs if two runs give the same ones.
 
-    JSON is a list with an entry for each notebook: `path`, `outcome`, `is_good`, `cells`, `seconds`,
+    The JSON output is a list with an entry for each notebook: `path`, `outcome`, `is_good`, `cells`, `seconds`,
     `differences`, `failure` and `saved_to`.
 
-    Exit status: 0 if all are the same or updated; 1 if some differ; 2 if some could not run, or the command is wrong.
+    Exit status: 0 if all are the same or updated; 1 if some differ; 2 if some could not run, or the usage is wrong.
     """
     from toolkit.verification import FORMATS  # slow to load
     from toolkit.verification import verify as verify_notebooks

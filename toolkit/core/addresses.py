@@ -16,7 +16,7 @@ _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z"
 _NUMERIC = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\Z")  # an IPv4 address to some parsers (WHATWG URL section 3.5)
 _URL = re.compile(r"\s*[A-Za-z]+://")
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
-_EXAMPLE = "Use a form such as https://api.example.com, without a query, a fragment, or dots as a path segment."
+_EXAMPLE = "Use an address such as https://api.example.com, without a query, a fragment, or a path segment of dots."
 
 
 def is_loopback(host: str) -> bool:
@@ -34,7 +34,7 @@ class Address(NamedTuple):
 
     Attributes:
         scheme, host, port: the origin (RFC 6454), in lower case, with the default port filled in.
-        prefix: path that comes before the paths of the document, without a trailing slash; often empty.
+        prefix: path prepended to the paths in the service document, without a trailing slash; often empty.
     """
 
     scheme: str
@@ -81,8 +81,8 @@ class Address(NamedTuple):
         if parts.scheme not in _DEFAULT_PORTS or port == 0 or has_dots or is_wrong_host:
             raise malformed
         if parts.scheme == "http" and not is_loopback(host):
-            what = f"{setting} is plain http to another machine{shown}"
-            raise UnsafeAddress(what, "Use https: others on the network can read the credentials.", about=about)
+            what = f"{setting} uses plain http to another machine{shown}"
+            raise UnsafeAddress(what, "Use https, so that others on the network cannot read credentials.", about=about)
         return cls(parts.scheme, host, port or _DEFAULT_PORTS[parts.scheme], parts.path.rstrip("/"))
 
 

@@ -4,7 +4,8 @@ Catch ToolkitError to catch them all. Messages contain names, places and types, 
 
 A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument. The functions at
 the end check arguments, and quote only short strings, because a misplaced argument may be a secret. Three mistakes
-raise a plain TypeError: a wrong number of arguments, an unknown keyword, and a `Secret` not made of text.
+raise a plain TypeError: a wrong number of arguments, an unknown keyword, and a `Secret` made from anything but a
+string.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _TYPE_WORDS: Final = {"str": "a string", "NoneType": "None", "function": "a func
 
 
 def _safe(text: str) -> str:
-    """Return a string that is safe to print, without the known secrets: a message may quote a misplaced argument."""
+    """Return a string that is safe to print, with known secrets removed: a message may quote a misplaced argument."""
     return masked(printable(masked(text)))
 
 
@@ -84,7 +85,7 @@ class ConfigurationError(ToolkitError):
 class UnknownName(ConfigurationError, ValueError, AttributeError):
     """A string is not one of the choices, or a session has no attribute of that name; the message says what to use.
 
-    Also a ValueError, which enumerations raise for an unknown value, and an AttributeError for `hasattr`.
+    Also a ValueError, as enums raise for an unknown value, and an AttributeError, so that `hasattr` works.
     """
 
 
@@ -183,7 +184,7 @@ class CassetteMiss(CassetteError):
 
 
 class CassetteCorrupt(CassetteError):
-    """The file is not a cassette; the message says where and what was expected. The file is not changed."""
+    """The file is not a cassette; the message says what is wrong, and where. The file is not changed."""
 
 
 class CassetteBusy(CassetteError):
@@ -203,7 +204,7 @@ class SweepError(ToolkitError):
 
 
 class SweepBusy(SweepError):
-    """Another process or thread sweeps into this folder; nothing was sent."""
+    """Another process or thread is running a sweep in this folder; nothing was sent."""
 
 
 class TabulationError(ToolkitError):
@@ -211,8 +212,8 @@ class TabulationError(ToolkitError):
 
 
 def how_to_install(extra: str) -> str:
-    """Return the next step for an error about a package that an extra installs."""
-    return f"Install the toolkit with its extra {extra}: in a clone of it, pip install '.[{extra}]'."
+    """Return the next step for an error about a missing package that an extra installs."""
+    return f"Install the toolkit with the extra {extra}. In a clone of the repository, run pip install '.[{extra}]'."
 
 
 def wrong_type(about: str, expected: str, value: object, next_step: str) -> ConfigurationError:
@@ -222,7 +223,7 @@ def wrong_type(about: str, expected: str, value: object, next_step: str) -> Conf
 
 
 def as_choice(value: object, choices: Iterable[_Choice], *, about: str) -> _Choice:
-    """Return a string that is one of the choices.
+    """Check that a value is one of the choices, and return it.
 
     Raises:
         UnknownName: if it is not one of them; the error suggests the nearest.
@@ -241,7 +242,7 @@ def as_choice(value: object, choices: Iterable[_Choice], *, about: str) -> _Choi
 
 
 def as_text(value: object, *, about: str, example: str) -> str:
-    """Return a string that is not empty."""
+    """Check that a value is a string and not empty, and return it."""
     text = as_instance(value, str, about=about, example=example, expected="a string")
     if not text.strip():
         raise ConfigurationError(f"{about} is empty.", f"For example {about}={example}.", about=about)
@@ -249,23 +250,23 @@ def as_text(value: object, *, about: str, example: str) -> str:
 
 
 def as_several(value: object, kind: Any, *, about: str, example: str) -> tuple[Any, ...]:
-    """Return one string, or several as in a list, as a tuple; `kind` is the class of each."""
+    """Return one value, or each value of an iterable, in a tuple; each must be an instance of `kind`."""
     is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
     values = tuple(cast("Iterable[Any]", value)) if is_list else (value,)
     return tuple(as_instance(each, kind, about=about, example=example, expected="strings") for each in values)
 
 
 def as_count(value: object, *, about: str, least: int = 0, most: float = _LARGEST) -> int:
-    """Return a whole number within limits."""
+    """Check that a value is a whole number within limits, and return it."""
     return int(as_number(value, about=about, least=least, most=most, example=max(least, 1), is_whole=True))
 
 
 def as_number(
     value: object, *, about: str, least: float, most: float = _LARGEST, example: object = 1, is_whole: bool = False
 ) -> float:
-    """Return a finite number within limits."""
-    limits = f"{'a whole number' if is_whole else 'a number'} from {least:,}"
-    limits = limits if most == _LARGEST else f"{limits} to {most:,}"
+    """Check that a value is a finite number within limits, and return it."""
+    kind = "a whole number" if is_whole else "a number"
+    limits = f"{kind} of at least {least:,}" if most == _LARGEST else f"{kind} from {least:,} to {most:,}"
     next_step = f"For example {about}={example}."
     if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
         raise wrong_type(about, limits, value, next_step)
@@ -277,12 +278,12 @@ def as_number(
 
 
 def as_instance(value: object, kind: type[_T], *, about: str, example: str, expected: str = "") -> _T:
-    """Return a value of a class; `expected` describes the class in the error, by default with its name."""
+    """Check that a value is an instance of a class, and return it. `expected` describes the class in the error."""
     if isinstance(value, kind):
         return value
     raise wrong_type(about, expected or f"a {kind.__name__}", value, f"For example {about}={example}.")
 
 
 def as_mapping(value: object, *, about: str, example: str) -> Mapping[Any, Any]:
-    """Return a mapping, such as a dict."""
+    """Check that a value is a mapping, such as a dict, and return it."""
     return as_instance(value, Mapping, about=about, example=example, expected="a dict")  # type: ignore[type-abstract]

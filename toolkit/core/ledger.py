@@ -120,7 +120,7 @@ class Authorization(NamedTuple):
             ValueError, KeyError, TypeError: if they do not describe an authorization.
         """
         if not isinstance(fields, Mapping):
-            raise TypeError(f"an authorization is a mapping, not {type(fields).__name__}")
+            raise TypeError(f"an authorization must be a mapping, not {type(fields).__name__}")
         token, issued_at, expires_at = fields.get("token"), fields.get("issued_at"), fields.get("expires_at")
         return cls(
             kind=CredentialKind(fields["kind"]),
@@ -135,7 +135,7 @@ class Authorization(NamedTuple):
 def checked_count(value: Any, what: str) -> int:
     """Return a count from a recording unchanged; anything but a whole number from 1 is a ValueError."""
     if type(value) is not int or not 1 <= value < _MOST:
-        raise ValueError(f"{what} is a whole number from 1")
+        raise ValueError(f"{what} must be a whole number of at least 1")
     return value
 
 

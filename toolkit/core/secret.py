@@ -39,7 +39,7 @@ class Secret:
         wrong = "" if isinstance(text, str) else type(text).__name__
         if wrong:
             del text  # it may contain the secret, and verbose tracebacks show local variables
-            raise TypeError(f"a secret is text, not {wrong}")
+            raise TypeError(f"a secret must be text, not {wrong}")
         self.__text = text
         # The package also keeps strings in Secrets that may or may not be secret, such as the ID in a profile.
         caller = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001

@@ -219,7 +219,7 @@ def is_open_to_others(file: Path) -> bool:
 def refuse_link(path: Path) -> None:
     """Raise UnfitFile if a path is a link, dangling or not; OSError if the disk does not say."""
     if path.is_symlink():
-        raise UnfitFile(errno.ELOOP, "it is a link, which is not followed", str(path))
+        raise UnfitFile(errno.ELOOP, "it is a link, and links are not followed", str(path))
 
 
 def expanded(path: str | Path, *, about: str = "") -> Path:
@@ -238,7 +238,7 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
         if str(path).strip():
             return whole
     del path
-    what = "No file can have that path: it is empty or too long, has a wrong character, or begins with ~ and no user."
+    what = "The path is not valid: it is empty or too long, has an invalid character, or no home folder exists for ~."
     raise ConfigurationError(what, "Name another path.", about=about)
 
 

@@ -30,7 +30,7 @@ APPLICATION: Final = "service-access-toolkit"
 SETTINGS_FILE: Final = "toolkit.toml"
 PROJECT_VARIABLE: Final = "TOOLKIT_PROJECT"
 HOW_TO_NAME_PROJECT: Final = (
-    f"If the project is elsewhere, set the variable {PROJECT_VARIABLE} to its folder, or start there "
+    f"If the project is elsewhere, set the variable {PROJECT_VARIABLE} to its folder, or start in that folder "
     "(papermill --cwd FOLDER)."
 )
 ENV_FILE: Final = ".env"
@@ -167,7 +167,7 @@ def user_key(name: str, *, makes: bool) -> bytes | None:
     except ValueError:
         key = b""
     if len(key) != _KEY_LENGTH:
-        raise OSError(errno.EINVAL, "it is not a key of the toolkit, or not this user's own file", str(file))
+        raise OSError(errno.EINVAL, "it does not contain a key of the toolkit, or belongs to another user", str(file))
     return key
 
 

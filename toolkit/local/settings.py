@@ -92,24 +92,24 @@ class Settings:
         for name, texts in tables["scrubbing"].items():
             as_choice(name, _RULES, about="scrubbing")
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-                raise _malformed("scrubbing", f"{name} of scrubbing is not a list of strings", f'{name} = ["..."]')
+                raise _malformed("scrubbing", f"{name} under [scrubbing] is not a list of strings", f'{name} = ["..."]')
             tables["scrubbing"][name] = tuple(texts)  # `tk.Rules` checks the strings
         for name, table in tables.items():
             object.__setattr__(self, name, table)
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
-            what = "The header prefix cannot start a header name: it may have letters, digits and single hyphens"
+            what = "The header prefix cannot start a header name: it may only have letters, digits and single hyphens"
             raise _malformed("header_prefix", what, 'header_prefix = "SVC"')
         if not isinstance(self.cassettes, str | Path):
             raise _malformed("cassettes", "The cassettes folder is not a path", 'cassettes = "cassettes"')
         if self.publish not in (None, "as is"):
-            what = "publish has one possible value, which allows recordings of real accounts without pseudonyms"
+            what = "publish can have only one value, which allows recordings of real accounts without pseudonyms"
             raise _malformed("publish", what, 'publish = "as is"')
         if self.stale_after is not None and not (isinstance(self.stale_after, str) and _AGE.match(self.stale_after)):
             raise _malformed("stale_after", "stale_after is not an age in days", 'stale_after = "180d"')
         is_word = isinstance(self.verify, str) and self.verify.lower() in {*_TRUE, *_FALSE, "none"}
         if is_word or not isinstance(self.verify, str | Path | None):
-            what = "verify cannot turn off the verification of certificates: it names the authorities to trust"
-            raise _malformed("verify", what, 'verify = "system", or the path of a file with certificate authorities')
+            what = "verify cannot turn off certificate verification: it says which certificate authorities to trust"
+            raise _malformed("verify", what, 'verify = "system", or the path of a CA certificate file')
 
     def __repr__(self) -> str:
         names = ", ".join(self.addresses) or "no addresses"
@@ -141,7 +141,7 @@ class Settings:
             for key in values:
                 as_choice(key, _KEYS, about="setting")
             if values.get("verify") not in (None, "system"):
-                what = "A settings file may only trust the authorities of the machine. For others, set TOOLKIT_VERIFY"
+                what = "A settings file can only select the machine's authorities. To trust others, set TOOLKIT_VERIFY"
                 raise _malformed("verify", what, 'verify = "system"')
             values["addresses"] = _table("addresses", values.get("addresses", {}))
             places: dict[str, Path | str] = {}
@@ -256,8 +256,8 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
     for name in names:
         if name in exported:
             raise UnsafeAddress(
-                f"{shown(exported[name])} sets {name}, but a file of a project cannot choose certificates, your "
-                "proxy, or who can read what is sent.",
+                f"{shown(exported[name])} sets {name}, but a project file must not set trusted certificates, the "
+                "proxy or a TLS key log file.",
                 "Remove it from that file. Set it in your own environment, or pass verify= or proxy= in code.",
                 about=name,
             )
@@ -300,7 +300,7 @@ def _check_cassettes(settings: Settings) -> None:
         source = exported_by(project, beside=True).get(source, "")
     if source and (str(folder).startswith("~") or not lies_in(project / folder, project)):
         raise ConfigurationError(
-            f"cassettes in {source} is outside the folder of the project.",
+            f"The cassettes folder set in {source} is outside the project folder.",
             'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '
             "TOOLKIT_CASSETTES in your own environment, or pass tk.Settings(cassettes=...) in code.",
             about="cassettes",

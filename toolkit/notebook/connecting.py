@@ -97,7 +97,7 @@ def _check_recorded(session: Session) -> None:
     cassette = session.cassette
     recorded = cassette.contents.environments if cassette else []
     if cassette and recorded and session.environment not in recorded:
-        what = f"The cassette {cassette.path.name} has no calls of the environment {session.environment}."
+        what = f"The cassette {cassette.path.name} has no calls made in the environment {session.environment}."
         raise ConfigurationError(what, f"Choose the environment {' or '.join(recorded)}.", about="environment")
 
 
@@ -169,7 +169,7 @@ def wrong_name(name: str, settings: Settings) -> Problem | None:
 def untrusted(new: Sequence[Change]) -> Problem:
     """Return the problem with a project that names destinations that the user has not allowed yet."""
     lines = [change.in_words() for change in new]
-    advice = f"Whoever wrote that would receive the credentials. If you trust it, tick “{TRUST}”."
+    advice = f"Whoever set this destination would receive the credentials. If you trust it, tick “{TRUST}”."
     return Problem("The destination of these credentials is new.", "\n".join([*lines, advice]))
 
 
@@ -187,7 +187,7 @@ def ask(fields: Sequence[Field], environment: Environment) -> Mapping[str, Secre
     answers: dict[str, Secret | Path] = {}
     for field in fields:
         if not field.is_option:
-            typed = ask_secret(f"{'Path of the private key file' if field.is_key else field.label} of {environment}: ")
+            typed = ask_secret(f"{'Path of the private key file' if field.is_key else field.label} for {environment}: ")
             text = typed.reveal().strip()
             answers[field.name] = Path(text) if field.is_key and text and "-----" not in text else typed
     return answers

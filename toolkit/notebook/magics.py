@@ -93,7 +93,7 @@ class Magics:
             # If not, it is the cell's own cassette, or another one of the same file.
             is_other = os.path.realpath(own.path) != os.path.realpath(cassette.path)
             if is_other and _counts(own) != before.get(own, (0, 0)):
-                what = f"{name} keeps its own cassette {own.path.name}: its calls are not in {cassette.path.name}."
+                what = f"{name} keeps its own cassette, {own.path.name}, so its calls are not in {cassette.path.name}."
                 _print(what, sys.stderr)
 
     def _own_cassettes(self) -> Iterator[tuple[str, Cassette]]:
@@ -116,7 +116,7 @@ def _summary(cassette: Cassette) -> str:
     """Say what was done with a cassette since it was opened, in the same words in every replay."""
     counts = (("replayed", cassette.play_count), ("recorded", cassette.recorded_count))
     parts = [f"{verb} {count_text(count, 'interaction')}" for verb, count in counts if count]
-    return f"{' and '.join(parts) or 'nothing in this cell used it'} ({cassette.path.name})."
+    return f"{' and '.join(parts) or 'nothing in this cell used the cassette'} ({cassette.path.name})."
 
 
 def _print(text: str, stream: TextIO) -> None:

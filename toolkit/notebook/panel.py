@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 _NOT_CONNECTED: Final = "Not connected."
 _ENDED: Final = "The practice service has stopped, so the session cannot send anything."
-_KEPT: Final = "Could not connect with the choices above. The session below is the earlier session."
-_EDITED: Final = "The choices above are not in use yet: press Connect. The session below is the earlier session."
+_KEPT: Final = "Could not connect with the choices above. The session below is the previous one."
+_EDITED: Final = "The choices above are not in use yet: press Connect. The session below is the previous one."
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
-_NO_SCREEN: Final = "Nobody can choose here: name a cassette that exists, or open a tk.Session with saved credentials."
-_EARLIER: Final = "Change the choices and connect again; until then panel.session is the earlier session."
+_NO_SCREEN: Final = (
+    "The panel needs a user to make choices, and there is none here: name a cassette that exists, or open a "
+    "tk.Session with saved credentials."
+)
+_EARLIER: Final = "Change the choices and connect again; until then, panel.session is the previous session."
 
 
 def panel(
@@ -201,7 +204,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             if names:
                 self._form.clear()
             if names and not texts:
-                self._fail(Problem("This front end did not send what was typed.", f"In that case, {self._way_out()}"))
+                self._fail(Problem("This front end did not send what was typed.", f"Instead, {self._way_out()}"))
             elif names and texts.keys() == names:
                 self._connect_typed(texts)
 
@@ -215,7 +218,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
                 return
             try:
                 if any((one.environment, one.name) == (credentials.environment, name) for one in form.profiles):
-                    raise ConfigurationError("Credentials of that name are saved already.", "Choose another name.")
+                    raise ConfigurationError("Credentials with that name are already saved.", "Choose another name.")
                 with warnings.catch_warnings(record=True) as notes:  # such as one about a missing keyring
                     warnings.simplefilter("always")
                     saved = save_credentials(credentials, name, settings=form.settings)
@@ -367,6 +370,6 @@ def _chosen_environment(named: Environment | str | None, credentials: Credential
     chosen = None if named is None else Environment(named)
     own = credentials.environment if isinstance(credentials, Credentials) else None
     if chosen is not None and own is not None and chosen is not own:
-        next_step = "Credentials of one environment are not accepted by another (section 1, rule 5)."
+        next_step = "Credentials of one environment are not accepted by another (service document, section 1, rule 5)."
         raise CredentialsMismatch(f"These credentials are for {own}, not for {chosen}.", next_step, about="credentials")
     return own or chosen

@@ -34,7 +34,7 @@ DEFAULT_NAME: Final = "default"
 # There is an environment called "live", so the panel names this mode by what it does.
 _MODE_LABELS: Final = {
     Mode.LIVE: "call the service",
-    Mode.RECORD: "record · call and keep the answers",
+    Mode.RECORD: "record · call and keep the responses",
     Mode.REPLAY: "replay · nothing is sent",
 }
 

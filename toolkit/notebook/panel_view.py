@@ -79,7 +79,7 @@ def status_text(connection: Connection) -> str:
         return f"Replaying {name}. Nothing is sent, and no credentials are needed."
     recording = f" Calls are recorded to {name}." if connection.mode is Mode.RECORD else ""
     accounts = count_text(connection.accounts or 0, "account")
-    return f"Connected. The service accepts these credentials: {accounts}.{recording}"
+    return f"Connected. The service accepts these credentials and shows {accounts}.{recording}"
 
 
 def summary_text(connection: Connection) -> str:

@@ -53,9 +53,9 @@ def _option(name: str, hint: str = "", choices: tuple[tuple[str, str], ...] = ()
 
 
 _CLIENT_ID: Final = Field("client_id", masked=False, is_proof=False)
-_SCOPE: Final = _option("scope", "Leave it empty for the usual one. Put a space between several.")
-_SCHEMES: Final = (("", "two headers (the usual way)"), ("basic", "HTTP Basic"))
-_ALGORITHMS: Final = (("", "the usual one for the key"), *((name, name) for name in ALGORITHMS))
+_SCOPE: Final = _option("scope", "Leave this empty for the default scope. Separate several scopes with spaces.")
+_SCHEMES: Final = (("", "two headers (the default)"), ("basic", "HTTP Basic"))
+_ALGORITHMS: Final = (("", "the default for the key"), *((name, name) for name in ALGORITHMS))
 FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
     CredentialKind.KEY_PAIR: (
         Field("key_id", is_proof=False),

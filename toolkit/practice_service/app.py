@@ -146,7 +146,7 @@ class PracticeApp:
         holder = caller.name.removesuffix("-secret").removesuffix("-key")
         if seconds := self._seconds_to_wait(holder):
             self._world.stats.rate_limited += 1
-            message = f"These credentials may call {self._world.rate_limit} times a second."
+            message = f"These credentials may make at most {self._world.rate_limit} calls per second."
             raise RequestRefusedError(429, "rate_limited", message, {"Retry-After": str(seconds)})
         return holder
 

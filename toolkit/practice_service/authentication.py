@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolkit.core.ledger import Clock
 
 _LONGEST_LIFETIME: Final = 3_600  # seconds, for an assertion; Authlib uses the same lifetime
-_UNKNOWN: Final = "This environment has no client with this client ID and this way to sign in."
+_UNKNOWN: Final = "This environment has no client with this client ID and this authentication method."
 _LEEWAY: Final = 5  # how many seconds the caller's clock may be ahead
 # PyJWT would compare times with the system's clock, so they are checked here with the clock of the service.
 _CHECKED: Final[Any] = {
@@ -171,7 +171,7 @@ class Authenticator:
         import jwt
 
         if fields.get("client_assertion_type") != ASSERTION_TYPE:
-            raise _invalid_request("client_assertion_type is missing, or differs from RFC 7523 section 2.2.")
+            raise _invalid_request("client_assertion_type is missing, or is not the value in RFC 7523 section 2.2.")
         assertion = fields["client_assertion"]
         try:
             claimed = jwt.decode(assertion, options={"verify_signature": False}).get("iss")
@@ -201,9 +201,9 @@ class Authenticator:
             raise _invalid_client("exp, iat and nbf must be numbers of seconds.")
         latest = now + _LEEWAY
         if not now < exp <= latest + _LONGEST_LIFETIME or not all(time <= latest for time in past):
-            raise _invalid_client("exp must be in the future, up to an hour ahead, and iat and nbf in the past.")
+            raise _invalid_client("exp must be in the future, at most an hour ahead; iat and nbf must be in the past.")
         if not jti or self._used.get((client_id, jti), 0) > now:
-            raise _invalid_client("jti is missing or was used already: an assertion is for one request.")
+            raise _invalid_client("jti is missing or has already been used: an assertion is valid for one request.")
         self._used[client_id, jti] = exp
 
 
@@ -220,5 +220,5 @@ def _unauthorized(address_name: str, *, is_bearer: bool) -> RequestRefusedError:
     challenge = f'Bearer realm="{address_name}"' + (', error="invalid_token"' if is_bearer else "")
     if address_name.startswith("trading"):
         challenge = f'Basic realm="{address_name}", charset="UTF-8"'
-    detail = f"This call does not carry exactly one kind of credentials that {address_name} accepts."
+    detail = f"This call must carry exactly one kind of credentials that {address_name} accepts."
     return RequestRefusedError(401, "unauthorized", detail, {"WWW-Authenticate": challenge})

@@ -24,8 +24,8 @@ _STEP: Final = 1 << 20
 _PIECE: Final = 1 << 12  # bytes of input to zlib; deflate expands it at most a thousand times
 _SMALL_STEP: Final = 64  # bytes of input to brotli, which limits how much comes out at once
 # The call was made and may have been an order, so no message suggests repeating it.
-AFTER_THE_CALL: Final = "The call was made; its answer, if any, is this error's `response`. For the next call:"
-_ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
+AFTER_THE_CALL: Final = "The call was made; its response, if any, is in this error's `response`. For the next call:"
+_ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that the response is not compressed."
 _GZIP: Final = zlib.MAX_WBITS | 16
 
 
@@ -86,7 +86,7 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
             raise TooLarge(
                 f"A compressed body has more than {limit >> 20} MiB when decompressed, too much to check for secrets; "
                 "nothing was written.",
-                f"{AFTER_THE_CALL} ask for less at a time, or make it without a cassette.",
+                f"{AFTER_THE_CALL} request less data at a time, or make the call without a cassette.",
             )
         parts.append(chunk)
     return b"".join(parts)

@@ -70,7 +70,7 @@ class KnownSecrets:
             if len(secret.reveal()) < SHORTEST_SECRET:
                 warn(
                     f"A secret of kind {kind} has fewer than {SHORTEST_SECRET} characters; in recordings it is "
-                    "replaced only as the value of a credential's field or header, not wherever its text occurs."
+                    "replaced only where it is the value of a credential field or header, not everywhere it occurs."
                 )
 
     def add_texts(self, secrets: str | Secret | Iterable[str | Secret]) -> None:
@@ -172,12 +172,12 @@ class KnownSecrets:
                 value = f"a secret ({stand_in})" if is_secret else f"a value that is replaced by {stand_in!r}"
                 raise SecretLeak(
                     f"{where} would contain {value}, {form}; nothing was written.",
-                    f"{AFTER_THE_CALL} request the response without encoding, or make the call without a cassette.",
+                    f"{AFTER_THE_CALL} request an unencoded response, or make the call without a cassette.",
                 )
         if is_exceeded:
             warn(
                 f"{where} contains too much compressed or encoded data to search all of it for secrets. Its text was "
-                "searched, including what is decompressed; look at it before you pass it on."
+                "searched, including the parts that were decompressed; inspect it before you share it."
             )
 
     def is_in(self, data: bytes) -> bool:

@@ -49,8 +49,8 @@ class SecretFilter(logging.Filter):
 
             clean(record)
         except Exception:  # noqa: BLE001 - logging must not break a call
-            record.msg, record.args = f"A record of {record.name} that cannot be checked for secrets.", None
-            record.exc_info = record.exc_text = record.stack_info = None
+            record.msg = f"A log record of {record.name} is not shown, because it cannot be checked for secrets."
+            record.args = record.exc_info = record.exc_text = record.stack_info = None
         return True
 
 

@@ -80,7 +80,7 @@ def no_token_text(session: AnySession) -> str:
     """Return why a session has no token at present."""
     if CredentialKind.KEY_PAIR in session.environment.rules.credentials:
         return "none: the key pair is sent with every call"
-    return "none now" if session.replays_only or session.is_closed else "none now: it is requested when a call needs it"
+    return "none now" if session.replays_only or session.is_closed else "none now: one is requested when needed"
 
 
 def _token_text(session: AnySession, ledger: Ledger) -> str:

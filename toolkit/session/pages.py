@@ -255,7 +255,7 @@ class Pages:
 
     def _warn_of_more(self) -> None:
         if self.more is not None:
-            warn(f"More pages follow after page {self.number}: {self.more.words}. {self.more.advice}")
+            warn(f"More pages follow page {self.number}: {self.more.words}. {self.more.advice}")
 
     def _about_page(self, error: _Error) -> _Error:
         """Return the error with the page number added, unless the page is the first one."""
@@ -270,7 +270,7 @@ def checked_cursor(cursor: Any) -> Cursor | None:
     if isinstance(cursor, (tuple, list)) and len(cursor) == 2 and all(isinstance(x, str) and x for x in cursor):
         return cursor[0], cursor[1]
     raise ConfigurationError(
-        "cursor must be the path of a member and the name of a parameter, or one of the parameters offset and page.",
+        'cursor must be a pair (path of a member, name of a parameter), "offset" or "page".',
         'For example cursor=("meta.next_cursor", "cursor"), or cursor="page".',
         about="cursor",
     )
@@ -299,7 +299,7 @@ class AccountPages(Pages):
         self._advice = f"Leave out {own} to get all of them." if own else ""
         self._is_one_account = interface is Interface.TRADING
         if self._is_one_account and all_pages:
-            self._advice = f"An account is one row; tk.pages(session.trading, {path!r}) reads the next page."
+            self._advice = f"accounts() gives one row here; to read all pages, use tk.pages(session.trading, {path!r})."
         client = getattr(session, interface)
         super().__init__(client, path, params=params, only_first=bool(self._advice) or not all_pages)
         self.responses: list[httpx.Response] = []
@@ -346,5 +346,5 @@ class AccountPages(Pages):
         message = message_of(response, self._known.scrub_text) if error.status and response is not None else ""
         is_refusal = error.status == httpx.codes.UNAUTHORIZED and not source_of(response).replayed_from
         profile = self._credentials.where_to_correct() if is_refusal and self._credentials else ""
-        what = f"{error.what} It says: {message}" if message else error.what
+        what = f"{error.what} The service says: {message}" if message else error.what
         return error.reworded(what, f"{error.next_step} {profile}".rstrip())

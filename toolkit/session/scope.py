@@ -99,7 +99,7 @@ class Scope:
         for name in _DIVERTING_EXTENSIONS & request.extensions.keys():
             raise UnsafeAddress(
                 f"A request to the {self.interface} interface has the extension {name}, which sends it elsewhere.",
-                "Nothing was sent. Leave it out: path and host name come from the URL.",
+                "Nothing was sent. Leave it out: the path and the host name come from the URL.",
             )
         if url.userinfo:
             raise UnsafeAddress(
@@ -145,7 +145,7 @@ class Scope:
         for name, _ in raw:
             if name.lower() in self._credential_headers:
                 raise CredentialsMismatch(
-                    f"The request has a header with its own credentials, {name.decode('ascii', 'replace')}.",
+                    f"The request carries its own credentials in the header {name.decode('ascii', 'replace')}.",
                     "Nothing was sent. Leave out auth= and such headers: the session adds its credentials.",
                 )
 
@@ -153,7 +153,7 @@ class Scope:
         for name, value in raw:
             if name.lower() == b"host" and value.strip().lower() not in self._hosts:
                 raise UnsafeAddress(
-                    f"A request to the {self.interface} interface has a Host header with another name.",
+                    f"A request to the {self.interface} interface has a Host header that names another host.",
                     f"Nothing was sent. Leave it out: the name comes from the address {self._address_text}.",
                 )
 
@@ -292,7 +292,7 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
         return Cassette(cassette, mode, settings=settings)
     if not isinstance(cassette, Cassette):
         raise ConfigurationError(
-            f"A cassette is a name, a path or a Cassette, not {type(cassette).__name__}.",
+            f"cassette must be a name, a path or a Cassette, not {type(cassette).__name__}.",
             'For example cassette="tour".',
             about="cassette",
         )

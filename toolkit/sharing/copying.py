@@ -38,7 +38,9 @@ _MOST_WORDS: Final = 4  # words of a value for which a stand-in is looked up
 _PIECE: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
 BODY_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _KEPT_OF_CELLS: Final = ("tags", "slideshow", "jupyter", "raw_mimetype", "format")
-ADVICE: Final = "Nothing was written. Take it out of the notebook, or name its field in [scrubbing] of toolkit.toml."
+ADVICE: Final = (
+    "Nothing was written. Remove the value from the notebook, or name its field under [scrubbing] in toolkit.toml."
+)
 # The hosts of the addresses that only real accounts use (section 1 of the service document).
 _REAL_HOSTS: Final = {urlsplit(symbolic_address(name)).netloc for name in ("trading_live", "broker", "auth")}
 
@@ -107,7 +109,7 @@ def copied_cassettes(
         if not path.is_relative_to(root):
             raise PublishError(
                 f"The notebook plays {path.name}, which is outside the project.",
-                f"Put it into a folder of {root}, and open it by its name.",
+                f"Move it to a folder inside {root}, and open it by its name.",
                 about="notebook",
             )
         if settings.publish != "as is" and not settings.scrubbing.get("pseudonyms"):

@@ -121,7 +121,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
         changes += compare_interactions(recorded, today, RecordingChange("", *head, old=number + 1))
     if seen and not is_answered:
         raise Unreachable(
-            f"The services of {session.environment} do not answer, so it is not known what changed.",
+            f"The services of {session.environment} do not answer, so changes cannot be detected.",
             "Check the network and the addresses in toolkit.toml, and try again.",
         )
     return Drift(recording.path, str(session.environment), len(seen), tuple(changes), tuple(not_repeated))
@@ -139,7 +139,7 @@ def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette)
     if caller is not None and caller.environment is not session.environment:
         return f"it was made in {caller.environment}"
     if _interface_of(recorded, session) is None:
-        return f"its address is not one of {session.environment}"
+        return f"its address does not belong to {session.environment}"
     try:
         tape.player.refuse_recorded_values(request)
     except AccessError as error:

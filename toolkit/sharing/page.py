@@ -67,7 +67,7 @@ def page_of(
     page = {
         "title": heading_of(content) or title,
         "style": Markup(f"<style>\n{style}</style>"),  # noqa: S704 - our own style sheet
-        "footer": f"{made}; nothing on this page is live, and it loads nothing.",
+        "footer": f"{made}; nothing on this page is live, and the page loads no other files.",
         "with_code": with_code,
         "shown": _SHOWN,
     }

@@ -51,8 +51,9 @@ _PINNED: Final = ("matplotlib", "numpy", "pandas")  # their versions affect outp
 _GIT: Final = re.compile(r"https://[\w.:/~-]+", re.ASCII)  # without a user name, a password or a query
 _README: Final = """# {title}
 
-A notebook with the recordings that it replays, in which personal data and secrets have stand-ins or placeholders. It
-runs without a network, credentials and configuration, and sends nothing. In this folder:
+This folder contains a notebook and the recordings that it replays. In these, personal data and secrets are replaced
+with stand-ins or placeholders. The notebook runs without a network, credentials or configuration, and sends nothing.
+To open it, run this command in this folder:
 
 ```
 {command}
@@ -61,7 +62,7 @@ runs without a network, credentials and configuration, and sends nothing. In thi
 Its outputs were made with Python {python}; `toolkit verify .` checks that they are the same here. Other packages that
 the notebook imports must be installed, too.
 """
-_AUTHORS: Final = "Data that the notebook reads from files or has in its code, and what pictures show, was not checked."
+_AUTHORS: Final = "Data in the code, data in files that the notebook reads, and pictures were not checked."
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class PublishedCopy:
         lines = [str(self.path), *(f"  {name} ({size:,} bytes)" for name, size in self.sizes.items())]
         lines += ["Replaced:", *(f"  {words}" for words in self.replaced or ["nothing"])]
         lines += [f"Note: {note}" for note in self.notes]
-        lines += [f"To run it, in its folder: {self.command}"] if self.command else []
+        lines += [f"To open it, run this in its folder: {self.command}"] if self.command else []
         return printable("\n".join(lines))
 
     __repr__ = __str__
@@ -190,7 +191,7 @@ def _settings_of(notebook: Path) -> Settings:
     project = project_of(notebook.parent) or notebook.parent
     if not any((project / marker).is_file() for marker in (SETTINGS_FILE, "pyproject.toml")):
         raise ConfigurationError(
-            f"{notebook.name} is not in a project, and the rules for personal data are read from there.",
+            f"{notebook.name} is not in a project, but the rules for personal data are read from a project's settings.",
             f"Put a file {SETTINGS_FILE} into the project's folder; it may be empty.",
             about="notebook",
         )
@@ -219,7 +220,7 @@ def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) ->
 
 def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
     """Run the copy from its own recordings twice, to make its outputs and to check that they are the same."""
-    what = "The copy, without the project's other files, does not run in its folder"
+    what = "The copy does not run in its own folder, without the project's other files"
     verdict, opened = _run(stage / place, log, timeout, what, update=True)
     strangers = [path for path in opened if not path.is_relative_to(stage)]
     if strangers:
@@ -228,7 +229,7 @@ def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
     if not verdict.outcome.is_good:
         cells = ", ".join(str(each.cell) for each in verdict.differences)
         what = f"Two runs of the copy give different outputs: {cells}."
-        next_step = "Remove from the notebook what depends on the clock, on random numbers or on the machine."
+        next_step = "Remove everything from the notebook that depends on the clock, random numbers or the machine."
         raise PublishError(what, next_step, about="notebook")
 
 
@@ -245,7 +246,7 @@ def _run(
 
 def _check(stage: Path, target: str, known: KnownSecrets, replacements: Replacements) -> None:
     """Refuse files that contain a secret or a value that was replaced; the notebook was checked cell by cell."""
-    check_text("The name of what is published", target, known, replacements)
+    check_text("The name of the publication", target, known, replacements)
     for name, path in _files_in(stage).items():
         check_text(f"The name of a {path.suffix} file", name, known, replacements)
         if path.suffix.lower() in (*_PAGES, SUFFIX):
@@ -266,8 +267,8 @@ def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> 
     originals = {place.as_posix(): "\n".join(texts).encode("utf-8", "replace")}
     originals |= {path.name: path.read_bytes() for path in played}
     return [
-        f"{name} itself contains a secret ({hit[0]}), but its copy does not. Remove it there, and change the secret if "
-        "anyone else has that file."
+        f"{name} itself contains a secret ({hit[0]}), but its copy does not. Remove it from the original, and change "
+        "the secret if anyone else has that file."
         for name, data in originals.items()
         if (hit := PROCESS_SECRETS.find(data)) is not None
     ]
@@ -277,7 +278,7 @@ def _check_target(target: Path, source: Path, *, replace: bool) -> None:
     """Refuse a target of an unsupported kind, or one that exists and is not an earlier publication to replace."""
     what, next_step = "", "Choose another name."
     if target.suffix.lower() in _OTHER_FILES:
-        what = f"A publication is not a {target.suffix} file."
+        what = f"A publication cannot be a {target.suffix} file."
         next_step = "Name a folder, a file that ends in .zip, or a page that ends in .html."
     elif source.is_relative_to(target.resolve()):
         what = f"{shown(target)} contains the notebook itself."

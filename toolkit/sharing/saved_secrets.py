@@ -62,4 +62,4 @@ def learn_credentials(settings: Settings | None = None) -> None:
         warn(f"The secrets of saved credentials are not searched for: {error}")
     if closed:
         first = next(iter(closed.values()))
-        warn(f"The secrets of {', '.join(closed)} are not searched for, since these cannot be opened: {first}")
+        warn(f"The secrets of {', '.join(closed)} are not searched for, since these profiles cannot be opened: {first}")

@@ -106,8 +106,8 @@ class Plan:
         if isinstance(value, httpx.Request):
             if value.method not in ("GET", "HEAD"):
                 raise ConfigurationError(
-                    f"A sweep sends GET and HEAD only, not {excerpt(value.method, 20)}: a sweep that is resumed may "
-                    "repeat a request.",
+                    f"A sweep sends only GET and HEAD requests, not {excerpt(value.method, 20)}: a resumed sweep "
+                    "may repeat a request.",
                     "Send other requests one by one with the client.",
                     about="call",
                 )

@@ -133,8 +133,8 @@ class WorkerBoard:
             if not self._client.asynchronous:
                 return function(self._client)
         except ValueError:  # no worker
-            what = "A lent session is used outside of a Dask task."
-            advice = "Use it in the function that Dask calls, before it starts its own threads."
+            what = "A lent session was used outside a Dask task."
+            advice = "Use the session in the function that Dask calls, before that function starts its own threads."
         except Exception as error:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
             reason = f"The scheduler of the loan {self._loan} gave no answer ({type(error).__name__})."
             raise TokenError(reason, GONE) from None

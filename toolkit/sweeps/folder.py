@@ -134,7 +134,7 @@ def place_of(into: str | Path) -> SweepPlace:
 
             system, path = fsspec.core.url_to_fs(path)
         except (ImportError, ValueError) as error:
-            path, reason = "", f"{error}. It needs fsspec and a package for this protocol. {how_to_install('remote')}"
+            path, reason = "", f"{error}. The address needs fsspec and a package for it. {how_to_install('remote')}"
     folder = Path(path)
     is_local = system is None or "file" in system.protocol
     if not folder.name or (is_local and folder.exists() and not folder.is_dir()):

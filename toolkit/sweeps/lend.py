@@ -97,7 +97,7 @@ class Loan:
     def __enter__(self) -> LentSession:
         if getattr(self._cluster, "asynchronous", False) is True:
             raise ConfigurationError(
-                "The client of the cluster is asynchronous, and entering a loan waits for the scheduler.",
+                "The client of the cluster is asynchronous, but a plain with statement would block its event loop.",
                 "Write async with tk.lend(session, cluster) as lent.",
                 about="cluster",
             )
@@ -147,9 +147,9 @@ class Loan:
 def _warn_of_open(address: str) -> None:
     if address:
         warn(
-            f"The cluster is called without TLS at {excerpt(address)}: any program on this machine, of any user, "
-            "can read the lent access token there. If others use this machine, lend to a cluster with TLS, "
-            "Client(security=True), or within this process, Client(processes=False)."
+            f"The connection to the cluster at {excerpt(address)} does not use TLS: any program on this machine, of "
+            "any user, can read the lent access token there. If others use this machine, lend to a cluster that uses "
+            "TLS (Client(security=True)) or that runs in this process (Client(processes=False))."
         )
 
 
@@ -177,10 +177,10 @@ def refuse_open_addresses(addresses: Iterable[str]) -> str:
     for address in readable:
         if not is_loopback(split[address].hostname or ""):
             raise UnsafeAddress(
-                f"The cluster is called without TLS at {excerpt(address)}, on another machine. Anyone who can read "
-                "the network traffic could read the access tokens.",
-                "Nothing was lent. Start scheduler, workers and client with TLS, as in Client(address, security=...) "
-                "with distributed.Security.",
+                f"The connection to the cluster at {excerpt(address)}, on another machine, does not use TLS. Anyone "
+                "who can read the network traffic could read the access tokens.",
+                "Nothing was lent. Start the scheduler, the workers and the client with TLS, for example "
+                "Client(address, security=distributed.Security(...)).",
                 about="cluster",
             )
     return next(iter(readable), "")
@@ -292,7 +292,7 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
     if credentials is None or isinstance(credentials, BorrowedCredentials):
         raise CredentialsMismatch(
             "This session borrows its tokens, so it cannot lend.",
-            "Lend from the process that has the credentials; you may pass its handle on.",
+            "Lend from the process that has the credentials; the handle of the loan can be passed on.",
             about="credentials",
         )
     verify = getattr(network, "verify", None)

@@ -107,8 +107,8 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
         return operator.index(value), "integer"
     what = f"{excerpt(repr(value), 60)} ({type(value).__name__})"
     raise ConfigurationError(
-        f"A key of a sweep is text, an integer, a date or a datetime, not {what}.",
-        'Convert other keys to text, such as f"{symbol}/{day}", and split it in call(key).',
+        f"A key of a sweep must be text, an integer, a date or a datetime, not {what}.",
+        'Convert other keys to text, such as f"{symbol}/{day}", and split the text in call(key).',
         about="keys",
     )
 
@@ -132,7 +132,7 @@ class KeySource:
             for value in self._keys:
                 key, kind = key_of(value)
                 if self.kind not in (None, kind):
-                    what = f"{excerpt(repr(key), 60)} is {kind}, the others {self.kind}"
+                    what = f"the type of {excerpt(repr(key), 60)} is {kind}, while that of the others is {self.kind}"
                     raise ConfigurationError(
                         f"The keys of one folder must be of one type, but {what}.",
                         "Convert the keys to one type, such as text, or sweep into another folder.",
@@ -210,7 +210,7 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
         failures = tuple(KeyFailure(**row) for row in _unpacked(about["failures"]).to_pylist())
         return SweepPart(definition, kind, keys, failures, schema, rows)
     except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
-        reason = "of another program or version" if isinstance(error, KeyError) else "incomplete or not Parquet"
+        reason = "from another program or version" if isinstance(error, KeyError) else "incomplete or not Parquet"
         raise ConfigurationError(
             f"A sweep's folder may contain only files of the sweep, but {excerpt(name, 60)} is {reason}.",
             "Remove that file, or sweep into another folder.",

@@ -48,9 +48,9 @@ RUN: Final = "run"
 _SHARES_FOR_EACH: Final = 8  # shares per worker, so that all workers finish at about the same time
 _LEAST, _MOST, _UNKNOWN = 20, 1000, 200  # keys of a share
 _LATER: Final = (
-    "The answers so far are kept. Run the sweep again when the service answers: it continues where it stopped."
+    "The responses so far were kept. Run the sweep again when the service answers: it continues where it stopped."
 )
-_CHECK: Final = "The answers so far are kept. Check the credentials, then call .retry() on the result of a new run."
+_CHECK: Final = "The responses so far were kept. Check the credentials, then call .retry() on the result of a new run."
 
 
 class Run:
@@ -200,7 +200,7 @@ class Run:
         if self.failed == _WARN_AT and not self.answered:
             self._hint = (
                 f"The first {_WARN_AT} keys all failed: {outcome.reason.rstrip('.')}. If that is not what you expect, "
-                "interrupt the sweep and check call(key); .retry() asks for failures again."
+                "interrupt the sweep and check call(key); .retry() requests the failed keys again."
             )
         self._in_vain = 0 if outcome.is_final and outcome.status != 401 else self._in_vain + 1
         if self._in_vain >= max(_LEAST_IN_VAIN, 2 * self.at_once):
@@ -298,8 +298,8 @@ def check_run(place: SweepPlace, run: str) -> None:
         if file.read(64) == run.encode():
             return
     raise SweepError(
-        "A worker cannot find the sweep in its folder: either the sweep has ended, or the worker has another folder "
-        "with this name.",
-        "Sweep into a folder that all workers share, such as one on a network file system or an address of fsspec.",
+        "A worker cannot find the sweep in its folder: either the sweep has ended, or, on the worker, this name "
+        "leads to another folder.",
+        "Sweep into a folder that all workers share, such as one on a network file system or one at an fsspec address.",
         about="into",
     )

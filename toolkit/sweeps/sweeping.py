@@ -174,7 +174,7 @@ def _stored(schema: Any) -> pa.Schema:
         parquet.write_table(schema_of(schema).empty_table(), buffer)
     except pa.ArrowException as error:
         raise ConfigurationError(
-            f"The schema has a type that Parquet does not have: {excerpt(str(error), 100)}", about="schema"
+            f"The schema has a type that Parquet does not support: {excerpt(str(error), 100)}", about="schema"
         ) from None
     return schema_of(parquet.read_schema(buffer))
 
@@ -267,7 +267,7 @@ class Job:
         if run.source.done and not result.answered:
             warn(
                 f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
-                ".retry() of the result requests them, even with a different path; resume=False starts again."
+                "Call .retry() on the result to request them, even with a different path; resume=False starts again."
             )
         return result
 
@@ -308,7 +308,7 @@ class SweepResult:
             keys, columns = table.iloc[:, 0], [name for name in names.columns if is_key(str(name))]
             own = next((name for name in columns if names[name].is_unique and keys.isin(names[name]).all()), None)
             if own is None:
-                raise ConfigurationError("No column of names= contains each key of this sweep once.", about="names")
+                raise ConfigurationError("No column of the table names= has every key exactly once.", about="names")
             for place, name in enumerate((name for name in columns if name != own and name not in table.columns), 1):
                 table.insert(place, name, keys.map(names.set_index(own)[name]))
         table.attrs["source"] = " · ".join(filter(None, (self._environment, self._job.account, self._job.source)))

@@ -68,7 +68,7 @@ def _parts_of(data: Any, *, numbers_as_text: bool, in_blocks: bool) -> Iterator[
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         failure = _not_json(source, content, error)
     except ValueError:
-        what = "There is a number that JSON does not have, such as NaN, or one with more than 4,300 digits."
+        what = "The text contains a number that JSON does not allow, such as NaN, or one with more than 4,300 digits."
         raise TabulationError(what, "Clean the JSON first; numbers='text' keeps any number.") from None
     del data, content
     raise failure  # not in the handler, and without the body: it may contain a secret, and tracebacks show variables

@@ -199,13 +199,13 @@ def _object(value: Any, numbers: Numbers, name: str) -> Any:
 def _unfit(name: str, expected: str) -> TabulationError:
     return TabulationError(
         f"Column {excerpt(name, SHOWN)!r}: expected {expected}.",
-        "numbers='text', or a dtype of text for this column, keeps any number. Write a missing number as null.",
+        "To keep any number, use numbers='text', or a text dtype for this column. Write a missing number as null.",
         about="numbers",
     )
 
 
 def not_json(what: str) -> TabulationError:
-    return TabulationError(f"{what}, which JSON does not have.", "Convert such values to text or numbers first.")
+    return TabulationError(f"{what}, which JSON does not support.", "Convert such values to text or numbers first.")
 
 
 def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:

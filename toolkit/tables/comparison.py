@@ -80,9 +80,9 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     matched = rows.dropna(subset=_ROWS).astype(dict.fromkeys(_ROWS, "int64"))
     if len(left) and len(right) and matched.empty:
         raise TabulationError(
-            f"The tables have no {_list(key)} in common, so no row can be compared.",
-            "Are the tables about the same accounts, and the keys of one type? Choose another key with on=, or convert "
-            "one to text: tabulate(..., dtypes={...: 'str'}).",
+            f"The tables have no values of {_list(key)} in common, so no rows can be compared.",
+            "Check that the tables are about the same accounts and that their keys have the same type. Choose another "
+            "key with on=, or convert one to text: tabulate(..., dtypes={...: 'str'}).",
             about="on",
         )
     parts = [_changes(left, right, name, matched) for name in left.columns.union(right.columns, sort=False)]
@@ -123,7 +123,7 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
         if absent := [name for name in key if name not in shared]:
             problem = f"Column {excerpt(str(absent[0]))!r} is not in both tables."
         elif not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS + _ROWS).isdisjoint(key):
-            problem = "A key is one or more columns, each named once, with names that no column of the result has."
+            problem = "The key must be one or more different columns, none named like a column of the result."
     if problem:
         raise TabulationError(problem, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
     return key

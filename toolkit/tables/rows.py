@@ -90,7 +90,7 @@ def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> 
     if place is None:
         return Rows([(_rows_in(value), {})], _hint(value))
     beside = [other for other in lists_in(value) if other[: len(place)] != place and "links" not in other]
-    hint = f"The rows are those of {_names([place])}; other lists: {_names(beside)} ({_call(beside)})" if beside else ""
+    hint = f"The rows come from {_names([place])}; other lists: {_names(beside)} ({_call(beside)})" if beside else ""
     return Rows(_opened(found, place, {}, None), hint)
 
 
@@ -198,7 +198,7 @@ def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> l
         ]
     if key is not None:
         raise TabulationError(
-            "key= needs an object whose members are records, and the data does not have one.",
+            "key= needs an object whose members are records, but the data does not contain one.",
             'key= is for {"ALFA": {...}, "BRVO": {...}}, or a list under each key; leave it out otherwise.',
             about="key",
         )

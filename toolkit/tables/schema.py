@@ -170,8 +170,8 @@ def _misfit(column: Column, row: int, expected: Any, about: str) -> TabulationEr
     value = "the value" if column.values()[row].is_valid else "a missing value"
     return TabulationError(
         f"Column {excerpt(column.name, SHOWN)!r}, row {row}: {value} does not fit {expected}.",
-        "Rows are counted from 0. The column needs another type, such as text; tk.schema([table, another]) is a "
-        "schema that both fit.",
+        "Rows are counted from 0. The column needs another type, such as text; tk.schema([table, another]) returns "
+        "a schema that fits both tables.",
         about=about,
     )
 

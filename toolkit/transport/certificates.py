@@ -29,13 +29,13 @@ _REFUSALS: Final = (
     (
         (10, 0x800B0101, -67818),
         "a certificate that has expired",
-        "Its operator has to renew it. If other sites fail too, check this machine's clock.",
+        "The operator of the service has to renew it. If other sites fail too, check this machine's clock.",
     ),
     ((9, -67819), "a certificate that is not valid yet", "Check this machine's clock and its time zone."),
     (
         (62, 64, 0x800B010F, -67602),
         "a certificate for another host",
-        "Check the address. Something in between may answer in its place, such as the sign-in page of a network.",
+        "Check the address. Something else may answer in its place, such as the sign-in page of a network.",
     ),
 )
 
@@ -55,7 +55,7 @@ def as_verify(verify: Any) -> Verify:
     """
     if isinstance(verify, Verify):
         return verify
-    expected = '"system", the path of a file with certificate authorities, or an ssl.SSLContext'
+    expected = '"system", the path of a CA certificate file, or an ssl.SSLContext'
     raise wrong_type("verify", expected, verify, 'For example verify="system".')
 
 
@@ -83,8 +83,8 @@ def make_context(verify: Verify, *, platform: str = sys.platform) -> ssl.SSLCont
     except (OSError, ValueError, RuntimeError, TypeError):  # a null character; no such home folder; no authorities
         if isinstance(verify, bool) or verify == SYSTEM:
             what = "The certificate authorities of this machine cannot be read."
-            how = "SSL_CERT_FILE names a file, and SSL_CERT_DIR a folder: correct or unset them. If neither is set, "
-            how += "install the system's package ca-certificates."
+            how = "SSL_CERT_FILE must name a file, and SSL_CERT_DIR must name a folder: correct or unset them. "
+            how += "If neither is set, install the system's package ca-certificates."
         else:
             what = f"The certificate authorities at {excerpt(str(verify))} cannot be read."
             how = 'Pass the path of a PEM file or of a folder, or verify="system" for the certificates of this machine.'
@@ -115,12 +115,12 @@ def _system_context(platform: str) -> ssl.SSLContext:
 
 
 def _how_to_trust(verify: Verify | None) -> str:
-    file = 'verify="/path/to/ca.pem" with a file that has its authority'
+    file = 'verify="/path/to/ca.pem" with a file that contains its CA certificate'
     if verify == SYSTEM:
-        return f"The certificates of this machine do not have its authority: have it installed there, or pass {file}."
-    given = f"Its authority is not in {excerpt(str(verify))}. " if isinstance(verify, str | Path) else ""
+        return f"This machine does not trust its CA: have the CA installed on this machine, or pass {file}."
+    given = f"Its CA is not in {excerpt(str(verify))}. " if isinstance(verify, str | Path) else ""
     return (
-        f"{given}Check the address. Where a proxy inspects TLS, or the service has its own authority, pass "
+        f"{given}Check the address. If a proxy inspects TLS, or the service uses a private CA, pass "
         f'verify="system" to trust what this machine trusts, or {file}. '
         "For commands and all sessions, set the variable TOOLKIT_VERIFY to system or to that path."
     )

@@ -28,7 +28,7 @@ NO_LISTENER: Final = "nothing listens there"
 NO_TLS: Final = "what answers there does not speak TLS"
 PROXY_UNKNOWN: Final = "the host name of its proxy is not known"
 NO_PROXY: Final = "nothing listens at its proxy"
-_PROXY: Final = "Check the address of the proxy: it is in proxy=, or in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY."
+_PROXY: Final = "Check the address of the proxy: it is set by proxy=, HTTPS_PROXY, HTTP_PROXY or ALL_PROXY."
 NO_CONNECTION: Final = {
     NAME_UNKNOWN: "Check the name in the address, and the network; or replay a cassette, which needs no network.",
     NO_LISTENER: "Check the address and its port; if the service runs on this machine, it may have stopped.",
@@ -43,7 +43,7 @@ _ADVICE_FOR_STATUS: Final = {
     401: "It did not accept the credentials: check them, and that they belong to this environment.",
     403: "The credentials are valid, but do not allow this: ask the service for permission.",
     404: "Nothing was found at this address: check the path, and the address in the settings.",
-    429: "It asks for fewer requests: wait before trying again.",
+    429: "It received too many requests: wait before trying again.",
     3: "It redirects to another address, which is not followed: check the address in the settings.",
     4: "Change the request; `response.text` may say more.",
     5: "The service has a problem: try again later.",
@@ -79,7 +79,7 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
     """Return the error for a failed connection to `what`."""
     advice, refused = note_of(error, Advice), refusal(error)
     if refused is not None:
-        return Unreachable(f"{what} shows {refused.what}.", advice or refused.advice, about="verify", is_passing=False)
+        return Unreachable(f"{what} uses {refused.what}.", advice or refused.advice, about="verify", is_passing=False)
     kind, reason, proxy = type(error).__name__, no_connection(error), note_of(error, ProxyNote)
     return Unreachable(
         f"{what} cannot be reached: {reason or _REASONS.get(kind, kind)}." + (f" {proxy}" if proxy else ""),

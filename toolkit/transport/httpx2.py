@@ -59,7 +59,7 @@ def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
     takes = {False: _has_methods(transport, "handle_request"), True: _has_methods(transport, "handle_async_request")}
     if is_async is not None and takes[not is_async] and not takes[is_async]:
         kind, session = ("an asynchronous", "Session") if is_async else ("a synchronous", "AsyncSession")
-        raise wrong_type("transport", f"{kind} transport", transport, f"tk.{session} takes this one.")
+        raise wrong_type("transport", f"{kind} transport", transport, f"Pass this transport to tk.{session}.")
     if not any(takes.values()):
         raise wrong_type("transport", "a transport of httpx or httpx2", transport, "Leave it out to use the network.")
     is_httpx2 = isinstance(transport, classes("BaseTransport", "AsyncBaseTransport")) and not isinstance(

@@ -94,7 +94,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             if verifies_nothing(self.verify) and not is_loopback(url.host):
                 raise UnsafeAddress(
                     f"verify=False is allowed for this machine only, not for {url.host}.",
-                    'Leave verify out, or pass verify="system" or the path of a file with the certificate authority.',
+                    'Leave verify out, or pass verify="system" or the path of a CA certificate file.',
                     about="verify",
                 )
             with self._lock:

@@ -48,8 +48,8 @@ _SHOWN: Final = 60  # characters of a name
 _SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for name in ADDRESS_NAMES)
 IS_FOLLOWED: Final = "toolkit.is_followed"  # response extension: its next page was requested, or a warning was shown
 _BY_HAND: Final = (
-    'It does not say how to ask for the rest: pass cursor="offset" or cursor="page" to tk.pages, or the parameters '
-    "that the service documents."
+    'The page does not say how to request the rest: pass cursor="offset" or cursor="page" to tk.pages, or the '
+    "parameters that the service documents."
 )
 _WITH_CURSOR: Final = (
     "With cursor=({}, PARAMETER), tk.pages and tk.sweep read all pages; "
@@ -125,7 +125,7 @@ def check_origin(url: httpx.URL, first: httpx.URL) -> None:
     if not is_recorded and origin(url) != origin(first):
         raise UnsafeAddress(
             f"The next page is at {excerpt(origin(url))}, which is not the origin of the first, {origin(first)}.",
-            "Nothing was sent there. If it is the same service, ask for its first page at that address.",
+            "Nothing was sent there. If it is the same service, request the first page from that address.",
         )
 
 
@@ -210,5 +210,5 @@ def _page(
         url = asked.copy_set_param(*parameter) if parameter else asked.join(target).copy_with(fragment=None)
         _ = url.host  # decodes an internationalized host name
     except (httpx.InvalidURL, UnicodeError):
-        return NextPage(None, f"{place} names a next page, but not in a URL that can be read", _BY_HAND)
+        return NextPage(None, f"{place} names a next page, but its URL cannot be parsed", _BY_HAND)
     return NextPage(url, f"{place} names a next page")

@@ -56,7 +56,7 @@ def read_notebook(path: Path) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - nbformat and jsonschema fail in many ways on odd files
         reason = str(getattr(error, "message", error)).partition("\n")[0]
         raise ConfigurationError(
-            f"{path.name} is not a notebook of format 4: {excerpt(reason, 100)}",
+            f"{path.name} is not a notebook in format 4: {excerpt(reason, 100)}",
             "Restore it from the repository, or open it in JupyterLab and save it.",
             about="paths",
         ) from None

@@ -61,7 +61,7 @@ def test_fingerprints(project):
     report = scanned(project, entry)
     assert names(report) == ["c.txt", "a.txt", "b.txt"]
     (unused,) = report.unused_allowances
-    assert unused == f"entry 1 of [scan] allow matches nothing: c.txt, {finding.fingerprint}, opens nothing"
+    assert unused == f"entry 1 of the allow list in [scan] matches nothing: c.txt, {finding.fingerprint}, opens nothing"
 
 
 def test_entries_ready_to_paste(project, monkeypatch):
@@ -95,10 +95,10 @@ def test_settings_of_the_project(project, monkeypatch):
     [
         ({"allow": [{"path": "a"}]}, "Entry 1 of .* has no reason"),
         ({"allow": [{"reason": "all is well"}]}, "would allow everything"),
-        ({"allow": [{"path": "a", "reason": "r", "line": "3"}]}, "has the key line"),
+        ({"allow": [{"path": "a", "reason": "r", "line": "3"}]}, "has the unknown key line"),
         ({"allow": [{"path": 3, "reason": "r"}]}, "not a table of strings"),
-        ({"allow": "tests/**"}, "may only have the list allow"),
-        ({"baseline": "known.json"}, "has baseline, but may only have the list allow"),
+        ({"allow": "tests/**"}, "may contain only a list named allow"),
+        ({"baseline": "known.json"}, "contains baseline, but may contain only a list named allow"),
     ],
 )
 def test_malformed_tables(tmp_path, table, message):

@@ -33,7 +33,7 @@ REPORT = report_of(
     ARCHIVE,
     files=9,
     allowed=4,
-    unused_allowances=("entry 1 of [scan] allow matches nothing: b",),
+    unused_allowances=("entry 1 of the allow list in [scan] matches nothing: b",),
     unreadable=(Unreadable(FOLDER / "locked.db", "Permission denied"),),
     skipped=(FOLDER / "node_modules", FOLDER / ".venv", FOLDER / "web" / "node_modules"),
     project=FOLDER,
@@ -67,12 +67,12 @@ def test_text():
         "/checkout/call.sh:2: bearer token  [ee33ff]",
         "/checkout/old.zip:7: keys.json: secret field  [cc22dd]",
         "not read: /checkout/locked.db: Permission denied",
-        "not looked at: node_modules (2), .venv",
-        "unused: entry 1 of [scan] allow matches nothing: b",
+        "skipped: node_modules (2), .venv",
+        "unused: entry 1 of the allow list in [scan] matches nothing: b",
     ]
     assert lines[7] == "3 findings in 3 files (9 files read, 4 allowed, 1 not read, 3 skipped)."
     steps = "\n".join(lines[8:])
-    for words in ("- Revoke each secret first", "- Clean the file", "--path FILE ", "after-a-leak.md"):
+    for words in ("- First revoke each secret", "- Clean the file", "--path FILE ", "after-a-leak.md"):
         assert steps.count(words) == 1
     entries = tomllib.loads("\n".join(lines[lines.index("[scan]") :]))["scan"]["allow"]
     reason = "why it is harmless"

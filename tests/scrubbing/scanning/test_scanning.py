@@ -118,5 +118,5 @@ def test_which_files(tmp_path):
     assert [finding.path.relative_to(tmp_path).as_posix() for finding in report] == read
     skipped = [path.relative_to(tmp_path).as_posix() for path in report.skipped]
     assert skipped == [".cache", ".git", "__pycache__", "env", "node_modules", "a/.venv"]
-    assert "not looked at: .cache, .git, __pycache__, env, node_modules, .venv" in repr(report)
+    assert "skipped: .cache, .git, __pycache__, env, node_modules, .venv" in repr(report)
     assert len(scan_files(tmp_path / "env")) == 2  # a folder that is named is read

@@ -1,4 +1,4 @@
-"""Profiles: credentials with a name, for one environment, that are saved or set in variables rather than in code.
+"""Profiles: named credentials for one environment that are saved, or set in environment variables, not in code.
 
 `load_credentials` looks in these places, and takes the whole profile from the first one that has it:
 
@@ -9,12 +9,12 @@
    keyring if there is one.
 
 Fields from two places are never combined: otherwise the `.env` of a cloned repository could change what one of the
-user's secrets is used for. With the settings of a practice service that runs in this process, its own credentials are
-found before any saved profile. A replay does not need credentials.
+user's secrets is used for. With the settings of a practice service that runs in this process, the credentials of that
+service take precedence over saved profiles. A replay does not need credentials.
 
-- `saving` loads, saves, lists and removes profiles, and searches the places; practice services are there too.
+- `saving` loads, saves, lists and removes profiles in these places, and registers practice services.
 - `fields` reads variables and `.env`, and converts credentials to fields and back.
-- `saved` has the files, with the destinations that they are bound to, and the key that encrypts them.
+- `saved` reads and writes the files, which also contain the destinations, and has the key that encrypts them.
 
 A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
 
@@ -23,7 +23,7 @@ A file `<environment>.<name>.toml` in the folder of saved profiles may be writte
     private_key_passphrase_file = "~/keys/phrase"   # or private_key_passphrase
     assertion_lifetime = "30"                       # seconds; also algorithm, audience, private_key_id
     assertion_typ = "none"                          # leaves out the type, which is "JWT" by default
-    form_fields = "scope=accounts.read"             # as a form is sent; with a client secret too
+    form_fields = "scope=accounts.read"             # URL-encoded; also for a client secret
 
     [destinations]                                  # header_prefix too, for a key pair
     auth = "https://auth.example.com"

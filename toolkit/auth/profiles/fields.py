@@ -1,9 +1,9 @@
-"""The fields of profiles: conversion of credentials to fields and back, and fields in variables.
+"""The fields of profiles: convert credentials to fields and back, and read fields from variables.
 
-Variables are TOOLKIT_<ENVIRONMENT>_<FIELD>, and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD>, of the process or in the
-`.env` file of a project. The project may be a cloned repository, so its file may contain secrets but may not refer to
-others: variables of the process are not expanded in it, it may not be a link out of the project, and it cannot name a
-file outside. A file of another user is refused, because it would choose the account in which the user works.
+The variables TOOLKIT_<ENVIRONMENT>_<FIELD> and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD> are read from the environment
+or the project's `.env` file. The project may be a cloned repository, so its file may contain secrets but cannot pull in
+secrets from elsewhere: variables of the process are not expanded in it, it may not be a link to a file outside the
+project, and no value may name such a file. A file of another user is refused: it would choose the account.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ProfileFields:
     confined: bool = False  # True if the files must be inside it
 
     def profile(self) -> Profile:
-        """Return the profile as a list shows it. Raises the errors of `kind`."""
+        """Return the profile as lists show it. This raises the same errors as `kind`."""
         return Profile(self.name, self.environment, self.kind(), self.source)
 
     def kind(self) -> CredentialKind:
@@ -93,7 +93,7 @@ class ProfileFields:
         return self.intended_kind()
 
     def intended_kind(self, wanted: CredentialKind | None = None) -> CredentialKind:
-        """Return the wanted kind, or the one that the fields belong to. Fields may be missing, but all must fit it."""
+        """Return the wanted kind, or else the best fit. Fields may be missing, but all that are set must fit it."""
         kinds = kinds_of(self.environment)
         if wanted not in (None, *kinds):
             uses = f"A {self.environment.rules.holder} uses a {' or a '.join(kinds)}."
@@ -165,7 +165,7 @@ def decompose(credentials: Credentials) -> dict[str, Secret]:
 
 
 def variable(environment: Environment, name: str, field: str) -> str:
-    """Return the variable of a field: `client_id` of broker-live is TOOLKIT_BROKER_LIVE_CLIENT_ID."""
+    """Return the name of a field's variable: TOOLKIT_BROKER_LIVE_CLIENT_ID for `client_id` of broker-live."""
     profile = "" if name == DEFAULT else f"__{_upper(name)}"
     return f"TOOLKIT_{_upper(environment)}{profile}_{field.upper()}"
 

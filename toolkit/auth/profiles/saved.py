@@ -1,12 +1,12 @@
 """The files of saved profiles, one per profile, in the user's configuration folder.
 
-A file has the fields and a table [destinations]: the addresses with their path prefixes, and the prefix of key headers,
-that the credentials may be sent to. If the system has a keyring, that text is encrypted ("sealed"); the kind of
-credentials is not, so that a list need not open the keyring.
+A file contains the fields and a table [destinations], which says where the credentials may be sent: addresses with
+their path prefixes, and the prefix of key headers. If the system has a keyring, these contents are encrypted
+("sealed"), but the kind of credentials is not, so profiles can be listed without opening the keyring.
 
 The key is 32 random bytes in the system keyring, the same for all profiles. It is made when the first profile is saved,
-and never replaced: a new key would make every saved profile unreadable. So a locked or broken keyring is an error; only
-if the key does not exist is one made, by one process at a time.
+and never replaced: a new key would make every saved profile unreadable. So a locked or broken keyring is an error. A
+key is created only if none exists, by one process at a time.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class SavedProfile:
         return credentials
 
     def save(self, fields: Mapping[str, Secret], binding: Mapping[str, str], kind: CredentialKind) -> str:
-        """Write the file, sealed if there is a keyring; return where the secrets are now, in words."""
+        """Write the file, sealed if there is a keyring; return a description of where the secrets are stored."""
         lines = [f"{name} = {toml_string(text.reveal())}" for name, text in fields.items()]
         lines += ["", f"[{_DESTINATIONS}]", *(f"{name} = {toml_string(text)}" for name, text in binding.items()), ""]
         text, source = "\n".join(lines), shown(self.file)
@@ -128,7 +128,7 @@ class SavedProfile:
         return table
 
     def _fields(self, table: dict[str, Any], where: str) -> tuple[ProfileFields, dict[str, str]]:
-        """Return the fields and the binding in a table, which may have been written by hand. No value is quoted."""
+        """Return the fields and the binding in a table, perhaps one written by hand. Errors do not quote values."""
         destinations, next_step = table.pop(_DESTINATIONS, None), f"Fix or remove it, or {self._save_again}."
         if not table.keys() <= FIELDS or not all(isinstance(value, str) and value for value in table.values()):
             fields = f"Possible fields: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."
@@ -181,7 +181,7 @@ def _keyring() -> KeyringBackend | None:
 
 
 def _key_to_seal(lock: Path) -> Secret | None:
-    """Return the key, made if it does not exist yet; None if this system has no keyring."""
+    """Return the key, creating it if it does not exist yet; None if this system has no keyring."""
     backend = _keyring()
     key = _read_key(backend)
     if backend is None or key is not None:
@@ -212,7 +212,7 @@ def _seal(key: Secret, profile: SavedProfile) -> Seal:
 
 
 def _unusable() -> ConfigurationError:
-    """Return the error for a locked or broken keyring. Its own message is dropped, because it may quote an entry."""
+    """Return the error for a locked or broken keyring. Its message omits the keyring's, which may quote an entry."""
     what = f"The system keyring is locked or does not work, or its entry {APPLICATION!r} ({USER_NAME}) is invalid."
     next_step = (
         "Unlock it and try again. To work without a keyring, set the environment variable PYTHON_KEYRING_BACKEND "

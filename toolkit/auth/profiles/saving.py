@@ -1,7 +1,7 @@
 """Load, save, list and remove profiles, which come from several places in a fixed order of precedence.
 
-The credentials of a practice service of this process are found only with settings in which all addresses of the
-environment are its own, so no other address can receive them.
+The credentials of a practice service in this process are found only if the settings give its addresses for every
+interface of the environment, so that no other address can receive them.
 """
 
 from __future__ import annotations
@@ -64,25 +64,25 @@ def running_services() -> list[RunningService]:
 
 
 def _services_at(environment: Environment, settings: Settings) -> list[RunningService]:
-    """Return the services whose addresses are those of the settings for the environment; the latest first."""
+    """Return the services that have the environment's addresses in the settings, latest first."""
     wanted = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
     return [service for service in reversed(_SERVICES) if wanted.items() <= service.addresses.items()]
 
 
 def practice_credentials(environment: Environment, settings: Settings) -> dict[str, Credentials]:
-    """Return the practice credentials of an environment by name; empty unless the settings are a running service's."""
+    """Return an environment's practice credentials by name; empty unless the settings are for a running service."""
     own = next((service.credentials for service in _services_at(environment, settings)), {})
     return {name: each for name, each in own.items() if each.environment is environment}
 
 
 def is_over(environment: Environment, settings: Settings) -> bool:
-    """Check whether these are the addresses of a practice service of this process that has stopped."""
+    """Return True if the settings have the addresses of a practice service in this process, and it has stopped."""
     services = _services_at(environment, settings)
     return bool(services) and not services[0].credentials
 
 
 def is_practice(environment: Environment, credentials: Credentials | None, settings: Settings | None) -> bool:
-    """Check by the credentials, or by the addresses while it runs here, whether a practice service answers."""
+    """Return True if a practice service answers, judging by the credentials or, if it runs here, by the addresses."""
     if credentials is not None and credentials.is_practice:
         return True
     return settings is not None and bool(practice_credentials(environment, settings))
@@ -107,7 +107,7 @@ class ListedProfile:
 
 
 def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[ProfileFields | SavedProfile]:
-    """Yield every profile. Each place is read when its turn comes; an invalid profile raises an error when used."""
+    """Yield every profile, reading each place only when it is needed. Using an invalid profile raises an error."""
     yield from fields_in_variables(os.environ if environ is None else environ, "environment variables", Path())
     yield from fields_in_dotenv(settings.project)
     yield from saved_profiles()
@@ -137,7 +137,7 @@ def saved_credentials(*, settings: Settings | None = None, environ: Mapping[str,
     used is listed. A profile that is incomplete or unreadable is left out, with a warning that says what is wrong.
 
     Args:
-        settings: where the project is; by default as `Settings.load()` finds it.
+        settings: name the project; by default, `Settings.load()` finds it.
         environ: environment variables; by default those of the process.
 
     Raises:
@@ -161,14 +161,14 @@ def load_credentials(
     environ: Mapping[str, str] | None = None,
     anywhere: bool = False,
 ) -> Credentials:
-    """Return the credentials of a profile, or practice credentials if the settings are a running practice service's.
+    """Return the credentials of a profile or, if the settings are for a running practice service, practice credentials.
 
-    Without a name, they are those of the only profile of the environment, or of `default` among several. `settings` say
-    where the project is, and the addresses that the credentials are about to be used with; with `anywhere`, a saved
-    profile is returned wherever they would send it.
+    Without a name, the only profile of the environment is used or, if there are several, `default`. `settings` name the
+    project and the addresses that the credentials are about to be sent to. With `anywhere`, a saved profile is returned
+    whatever these addresses are.
 
     Raises:
-        ConfigurationError: if no profile matches, or it is incomplete or invalid, or the keyring does not open it.
+        ConfigurationError: if no profile matches, or if the profile is incomplete, invalid or cannot be decrypted.
         CredentialsMismatch: if a variable or file has a field that does not belong to the environment.
         UnsafeAddress: if a saved profile was saved for destinations that differ from the settings. (Credentials
             from variables are checked before each session's first live call.)
@@ -215,8 +215,8 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
         The saved profile.
 
     Raises:
-        ConfigurationError: if the private key is kept elsewhere, no address of the environment is set, the name is
-            invalid, the keyring is locked or broken, or the file cannot be written.
+        ConfigurationError: if a Signer keeps the private key elsewhere, no address of the environment is set, the name
+            is invalid, the keyring is locked or broken, or the file cannot be written.
     """
     fields, environment = decompose(credentials), credentials.environment
     saved = profile_at(environment, as_profile_name(name))

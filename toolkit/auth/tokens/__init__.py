@@ -1,1 +1,1 @@
-"""Access tokens: one request at a time (`single_flight`); the token, when to renew it, and its store (`token`)."""
+"""Access tokens: request one at a time (`single_flight`), decide when to renew it, and store it (`token`)."""

@@ -4,7 +4,7 @@ A lock is held only to decide what to do: use the current token, wait for the ca
 fetch. It is never held across a request.
 
 A token request is sent again if that may help: 429, 5xx, `temporarily_unavailable` and broken connections may be
-temporary. The service document shows no rate limits; the limits are ours, the same as for calls (`transport.retry`).
+temporary. The service document shows no rate limits; the limits of retries are our choice (`transport.retry`).
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _SOURCES: Final[WeakSet[TokenSource]] = WeakSet()
 class Flight:
     """A fetch in progress that other callers wait for.
 
-    It has landed when the fetch has ended, successfully or not. It does not contain the result: waiters look again,
-    because the result may be stale by then.
+    It has landed when the fetch has ended, successfully or not. It does not contain the result: waiters check the token
+    source again, because the result may be stale by then.
     """
 
     loop: AbstractEventLoop | None = None  # the loop that is fetching, or None for synchronous code
@@ -65,11 +65,11 @@ class Flight:
 
     @property
     def is_lost(self) -> bool:
-        """True if it never completes, because its loop is closed."""
+        """True if the fetch can never complete, because its event loop is closed."""
         return self.loop is not None and self.loop.is_closed()
 
     def wait(self, loop: AbstractEventLoop | None) -> Flow[bool]:
-        """Wait until it has landed; the outcome is False if it cannot land.
+        """Wait until the flight has landed; return False if it cannot land.
 
         The fetching loop is asked repeatedly whether it is alive. It does not respond while it is stopped, closed or
         blocked, for example by a call that waits for a thread that in turn waits for this flight.
@@ -88,7 +88,7 @@ class Flight:
                 return False
 
     def _sign_of_life(self) -> Callable[[], bool]:
-        """Ask the event loop that fetches to respond; return a function that returns True once it has."""
+        """Ask the event loop that runs the fetch for a response; return a function that returns True once it came."""
         responded = threading.Event()
         if self.loop is not None:
             try:
@@ -117,7 +117,7 @@ class TokenSource:
         self.doubted: Token | None = None
 
     def forget_flight(self) -> None:
-        """Reset to no fetch and a free lock, as needed in a forked process, where the other threads do not exist."""
+        """Drop the fetch and replace the lock, as needed in a forked process, where the other threads do not exist."""
         self._lock = threading.Lock()
         self._flight: Flight | None = None
 
@@ -309,7 +309,7 @@ def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials,
 def as_token_store(
     store: TokenStore | MemoryTokenStore | str | None, *, clock: Clock | None
 ) -> TokenStore | MemoryTokenStore:
-    """Return where a session keeps its tokens: in this process, in the user's cache folder ("shared"), or in a store.
+    """Return the store for a session's tokens: in this process, in the user's cache folder ("shared"), or a given one.
 
     Tokens of a session with its own clock are useless to other sessions, so they are not shared.
     """

@@ -4,7 +4,7 @@ Section 5.1 of the service document: a caller reuses one token until it expires.
 does not expire in transit, is our addition. The response is that of RFC 6749 section 5.
 
 An entry of a store is JSON, encrypted with a key derived from the credentials. Only somebody with the same credentials
-can find and read it. `FileTokenStore` keeps entries in the user's cache folder; a cache server can be another store.
+can find and read it. `FileTokenStore` keeps entries in the user's cache folder; other stores may use a cache server.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _PATIENCE: Final = 60.0
 
 
 def early_seconds(lifetime: timedelta) -> float:
-    """Return how many seconds before it expires a token of this lifetime is renewed."""
+    """Return how many seconds before its expiry a token with this lifetime is renewed."""
     return min(EARLY_AT_MOST, EARLY_SHARE * lifetime.total_seconds())
 
 
@@ -120,9 +120,9 @@ class Token:
         return clock.monotonic() < self.expires_monotonic and clock.now() < self.expires_at
 
     def is_usable(self, clock: Clock) -> bool:
-        """Return True if the token lasts for another call on both clocks.
+        """Return True if, by both clocks, the token is not due for renewal.
 
-        Both are checked, so that a laptop requests a new token after it was asleep.
+        Both are checked so that a laptop requests a new token after waking from sleep.
         """
         return clock.monotonic() < self.renew_monotonic and clock.now() < self.renew_at
 
@@ -144,7 +144,7 @@ def read_token_response(
     such as less than a second, is refused, because such a token could not be used.
 
     `requested_at` and `requested_monotonic` are the instant before the request was sent, on both clocks. `scrub`
-    removes known secrets from what an error quotes, and its advice is about `credentials`.
+    removes known secrets from text that an error quotes; the advice in an error is about `credentials`.
     """
     try:
         fields = json.loads(body)
@@ -234,7 +234,7 @@ def _what_to_check(error: str | None, offset: timedelta | None, credentials: Cre
 
 @runtime_checkable
 class TokenStore(Protocol):
-    """Stores sealed tokens for several processes: on a disk, in a cache server or in a cluster.
+    """Stores sealed tokens for several processes: on a disk, on a cache server or in a cluster.
 
     Names of entries look random. If a method raises an error, the store counts as unavailable and tokens are kept in
     memory. Threads and event loops call the methods, so they must return quickly.
@@ -304,7 +304,7 @@ class SharedToken:
         return None if other_than is not None and token.access_token == other_than.access_token else token
 
     def _attempt(self, call: Callable[[], Any]) -> Any:
-        """Return the result of a call to the store. After a failure, return None and do not call it for this token."""
+        """Return the result of a call to the store. On failure, return None and stop using the store for this token."""
         try:
             return call()
         except Exception as error:  # noqa: BLE001 - a custom store may raise anything
@@ -323,8 +323,8 @@ def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
     """Return the token of an entry, or None if it was sealed with another key, or its token has expired.
 
     The token is added to the register of secrets. Its remaining lifetime is read from the wall clock, and measured on
-    the monotonic clock from then on. A token that lasts longer than a day, or was issued more than 5 s from now, also
-    counts as missing: one of the two clocks must be wrong, so the time of expiry cannot be trusted.
+    the monotonic clock from then on. A token that lasts longer than a day, or has a time of issue more than 5 s in the
+    future, also counts as missing: one of the two clocks must be wrong, so the expiry cannot be trusted.
     """
     data = seal.open(entry) if len(entry) <= LARGEST_ENTRY else None
     if data is None:
@@ -347,7 +347,7 @@ def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
 
 
 class FileTokenStore:
-    """Stores entries as files in a folder that only their user may enter.
+    """Stores entries as files in a folder that only its owner may enter.
 
     Nothing is read or written through a link. An entry must be a plain file that belongs to this user and has at most
     LARGEST_ENTRY bytes; anything else in its place counts as missing, and the next entry replaces it. Methods raise

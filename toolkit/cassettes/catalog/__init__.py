@@ -1,3 +1,3 @@
-"""The cassettes of a project: lists and contents (`facts`), checks for problems (`checking`), comparison of two
-(`comparing`), and rewriting: scrubbing them again, or dropping interactions (`rewriting`).
+"""The cassettes of a project: list them and show their contents (`facts`), check them for problems (`checking`),
+compare two of them (`comparing`), and scrub them again or drop interactions (`rewriting`).
 """

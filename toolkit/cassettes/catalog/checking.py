@@ -1,4 +1,4 @@
-"""Check that recordings are readable, complete, without secrets, in line with today's rules, not stale, and played."""
+"""Check that recordings are readable, complete, without secrets, scrubbed by the current rules, fresh and played."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def check_cassettes(
 ) -> pd.DataFrame:
     """Return the problems of recordings, one per row; no rows if all are clean, complete, readable and not stale.
 
-    Clean means that `tk.scan` finds nothing, and that today's rules would not replace anything more. Nothing is
+    Clean means that `tk.scan` finds nothing, and that the current rules would not replace anything more. No file is
     changed.
 
     Args:
         cassettes: names, files and folders; by default the cassettes folder of the project.
-        play_log: the folder in TOOLKIT_PLAY_LOG when notebooks or tests ran, or the one that was passed to `verify`; if
-            given, interactions that were not played are listed too.
+        play_log: the folder that TOOLKIT_PLAY_LOG named while notebooks or tests ran, or that was passed to `verify`;
+            if given, interactions that were not played are listed too.
         settings: by default those of the project.
         clock: by default the machine's; used to decide what is stale.
 
     Returns:
         One row per problem, file by file:
-            name (str): name or path with which to open the file.
+            name (str): name or path that opens the file.
             kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale" or
                 "unplayed".
             line (Int64): its line, from 1, if it is known.

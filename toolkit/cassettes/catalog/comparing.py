@@ -1,7 +1,7 @@
 """Compare two recordings of the same calls: which calls were added or removed, and what changed in the responses.
 
-Values are not compared, because they differ every day. JSON is compared by its members and their types, all rows of an
-array together; other bodies by their media type.
+Values are not compared, because they differ every day. JSON is compared by its members and their types, with all items
+of an array merged; other bodies are compared by their media type.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def _changes_of_bodies(
 ) -> Iterator[RecordingChange]:
     """Yield the differences between two bodies.
 
-    A type that a path did not have before is a change; null is not, since a value may be missing on some days. What is
-    inside a path that is missing, or an array that is empty in one recording, is not reported.
+    A type that a path did not have before is a change. Null is not, since a value may be missing on some days. If a
+    path is missing, or an array empty, in one recording, its contents are not reported.
     """
     shapes = [_shape_of(old), _shape_of(new)]
     if not all(shapes):
@@ -131,9 +131,9 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
 
     Returns:
         One row per change, in the order of the old recording:
-            kind (str): "added" or "removed" for a call or a member of JSON; "type" for a member of another type or a
-                body of another media type; "status"; "timing" for a response that took at least twice as long, or at
-                most half as long, and differs by 0.1 s or more.
+            kind (str): "added" or "removed" for a call or a JSON member; "type" for a changed type of a member or media
+                type of a body; "status"; "timing" for a response that took at least twice as long, or at most half as
+                long, and differs by 0.1 s or more.
             method, uri (str): the call.
             place (str): where in the response, such as `$.accounts[].cash`; missing for the whole call.
             before, after (str): the old and the new type, status or time; missing if there is none.

@@ -1,4 +1,4 @@
-"""The cassettes of a folder and their contents: tables, single interactions, and the columns of `list`."""
+"""List the cassettes in a folder, and return their interactions as tables or one by one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _TYPES: Final = {
 
 
 def try_to_read(path: Path) -> tuple[Contents, CassetteError | None]:
-    """Return the interactions of a file, and why it cannot be read as a cassette, or None."""
+    """Return the interactions of a file, and an error if it cannot be read as a cassette, otherwise None."""
     try:
         opened = contents.read(read_bytes(path), source=str(path))
     except CassetteError as error:
@@ -96,7 +96,7 @@ def list_cassettes(
 
 
 def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
-    """Return a sentence about a recording that is older than this many days; None if it is not, or is never stale."""
+    """Return a sentence about a recording that is at least this many days old; None if it is not stale."""
     if recorded_at in (None, EPOCH) or stale_after is None or now - recorded_at < timedelta(days=stale_after):
         return None
     return (
@@ -157,13 +157,13 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Con
 
 
 def as_numbers(numbers: int | Iterable[int], count: int) -> set[int]:
-    """Convert numbers of interactions from 1 to numbers from 0, for a recording with `count` of them."""
+    """Convert one-based interaction numbers to zero-based ones, for a recording with `count` interactions."""
     several = numbers if isinstance(numbers, Iterable) else (numbers,)
     return {as_count(number, about="numbers", least=1, most=count) - 1 for number in several}
 
 
 def frame_of(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    """Return rows as a table with these columns, separated by spaces."""
+    """Return rows as a DataFrame; `names` are its column names, separated by spaces."""
     import pandas as pd
 
     columns = [(name, [row[at] for row in rows]) for at, name in enumerate(names.split())]
@@ -171,19 +171,19 @@ def frame_of(names: str, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
 
 
 def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber | None) -> pd.DataFrame:
-    """Return interactions, by their numbers from 0, as rows with `number` and the columns of `Cassette.table()`."""
+    """Return interactions, given by zero-based numbers, as rows with `number` and the columns of `Cassette.table()`."""
     names = "number recorded method uri status elapsed size profile"
     rows = [row_of(opened, number, scrubber) for number in numbers]
     return frame_of(names, [[None if row[name] == "" else row[name] for name in names.split()] for row in rows])
 
 
 def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str, Any]:
-    """Return one interaction, by its number from 0, as a row: as it would be recorded today if there is a scrubber.
+    """Return one interaction, given by its zero-based number, as a row; a scrubber shows it as recorded today.
 
     All strings are safe to show. The members are: `number` (from 1), `recorded`, `method`, `uri`, `status` (599 if no
     answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the response body),
-    `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, and `problem`: why
-    the interaction cannot be read, or "". Then no more than the request is known.
+    `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, and `problem` (why
+    the interaction cannot be read, or ""). If there is a problem, only the request is known.
     """
     interaction, problem = opened.interaction_or_error(number), ""
     if isinstance(interaction, CassetteCorrupt):

@@ -1,6 +1,6 @@
-"""Rewrite recordings: scrub them again with today's rules and checks, and drop interactions.
+"""Rewrite recordings: scrub them again with the current rules and checks, and drop interactions.
 
-A file is rewritten in one step, while nobody records to it.
+A file is rewritten atomically, and only while nothing else is recording to it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def scrub_cassette(
 ) -> pd.DataFrame:
     """Scrub a recording again, as if it had been recorded today.
 
-    Interactions in which nothing is replaced keep their bytes; a file of stock vcrpy is rewritten as ours.
+    Interactions in which nothing is replaced keep their bytes; a file of stock vcrpy is rewritten in our layout.
 
     Args:
         cassette: name or path.
@@ -115,7 +115,7 @@ def prune_cassette(
         ConfigurationError: if an interaction does not exist, nothing would be left, or the file is JSON.
         CassetteBusy: if somebody is recording to the file.
         SecretLeak: if what is left contains a secret that cannot be removed; nothing was changed.
-        CassetteMiss, CassetteCorrupt: if the cassette is missing, or unreadable before or after.
+        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or cannot be read before or after the change.
     """
     settings = as_settings(settings)
     opened = read_cassette(cassette, settings)
@@ -148,7 +148,7 @@ def prune_cassette(
 
 
 def _calls(opened: Contents, method: str | None, uri: str | None, played: Container[int] | None) -> set[int]:
-    """Return the calls, by their numbers from 0, that meet all given conditions."""
+    """Return the zero-based numbers of the calls that meet all given conditions."""
     fitting = set()
     for number, interaction in opened.readable().items():
         head, parts = interaction.request, urlsplit(interaction.request.uri)
@@ -172,7 +172,7 @@ def _token_requests(opened: Contents, dropped: Container[int]) -> set[int]:
 
 
 def check_rewritable(path: Path) -> None:
-    """Raise ConfigurationError for a file of JSON, which cannot be rewritten in the recorder's layout."""
+    """Raise ConfigurationError for a JSON file, which cannot be rewritten in the recorder's layout."""
     if path.suffix == ".json":
         raise ConfigurationError(
             f"Cannot rewrite {path}: recordings are YAML, and this is JSON.",
@@ -182,7 +182,7 @@ def check_rewritable(path: Path) -> None:
 
 
 def rewrite(path: Path, scrubber: Scrubber, change: Callable[[Contents], bytes]) -> None:
-    """Replace the content of a cassette with what `change` returns. If that is the same, nothing is written."""
+    """Replace the content of a cassette with what `change` returns. Write nothing if the content stays the same."""
     recorder = Recorder(path, scrubber)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -208,10 +208,10 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[Contents], bytes])
 def rescrubbed(
     opened: Contents, scrubber: Scrubber, recorded: Mapping[int, Interaction] | None = None
 ) -> tuple[bytes, list[tuple[int, dict[str, int]]]]:
-    """Return a file scrubbed again, and what was replaced: numbers, from 0, with the count of each kind of secret.
+    """Return the rescrubbed file, and what was replaced: zero-based numbers, each with the counts of kinds of secrets.
 
-    Interactions in which nothing is replaced keep their bytes. If `recorded` has numbers, the result contains only
-    these interactions.
+    Interactions in which nothing is replaced keep their bytes. If `recorded` is given, the result contains only these
+    interactions.
     """
     data = opened.raw
     scrubber.recall(data)

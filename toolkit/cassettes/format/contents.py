@@ -106,7 +106,7 @@ class Contents:
         raise found.with_traceback(None)
 
     def interaction_or_error(self, number: int) -> Interaction | CassetteCorrupt:
-        """Return an interaction, or why it cannot be read."""
+        """Return an interaction, or the error that says why it cannot be read."""
         if number not in self._read:
             try:
                 self._read[number] = self._decoded(number)
@@ -159,7 +159,7 @@ class Contents:
         return found.request if isinstance(found, Interaction) else RecordedRequest("", "")
 
     def item(self, number: int) -> bytes:
-        """Return the bytes of an item in a file with the recorder's layout. Another item can follow."""
+        """Return the bytes of an item in a file with the recorder's layout. They end with a line break."""
         item = (self.data or b"")[self.items[number].start : self.items[number].end]
         return item if item.endswith(b"\n") else item + b"\n"
 
@@ -169,7 +169,7 @@ class Contents:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The path of the file."""
         return Path(self.source)
 
     @cached_property

@@ -2,8 +2,8 @@
 
 The format is vcrpy's version 1, with additional keys next to `request` and `response`, which stock vcrpy and
 pytest-recording ignore. Our files have a header followed by one YAML block item per interaction: `request` comes first,
-and a fixed key comes last and marks the item as complete. So recording is a single append. Reading splits the file into
-items (module `contents`) and parses each when it is first played.
+and a fixed key comes last and marks the item as complete. So recording an interaction takes a single append. Reading
+splits the file into items (module `contents`) and parses each when it is first played.
 
 Headers are grouped by name, as vcrpy stores them; if this loses their order, an additional key keeps it.
 """
@@ -60,7 +60,7 @@ class Interaction(NamedTuple):
     """A request and its response, with the recorder's notes about the call.
 
     Attributes:
-        recorded_at: when the request was sent, the last time if it was sent several times; None in foreign cassettes
+        recorded_at: when the request was sent, or last sent if there were several tries; None in foreign cassettes
             without a Date header.
         elapsed: from sending the request to the end of the response body; None in foreign cassettes.
         authorized_by: how the call was authorized; None for token requests and in foreign cassettes.
@@ -69,7 +69,7 @@ class Interaction(NamedTuple):
         tries: how often the request was sent; only the last response is recorded.
         ended_early: True if the caller closed a stream of events before its end, or a response with an error status
             unread; the body is what was read.
-        pseudonyms: the rules of pseudonyms under which it was recorded, so that stand-ins are not replaced again.
+        pseudonyms: the pseudonym rules that it was recorded with, so that stand-ins are not replaced again.
     """
 
     request: RecordedRequest
@@ -134,14 +134,14 @@ def is_uri(text: str) -> bool:
 
 
 def checked_uri(uri: str) -> str:
-    """Return a URI unchanged; ValueError, which does not quote it, if it cannot be split into its parts."""
+    """Return a URI unchanged; raise a ValueError, which does not quote it, if it cannot be split into its parts."""
     if not is_uri(uri):
         raise ValueError("a URI is not valid")
     return uri
 
 
 def checked_status(code: Any) -> int:
-    """Return a status code as an integer; ValueError if it is not one."""
+    """Return a status code as an integer; raise ValueError if it is not one."""
     text = str(code)
     if not (text.isdecimal() and text.isascii() and len(text) <= 3):
         raise ValueError("the status code is not a number of at most three digits")
@@ -176,7 +176,7 @@ def from_fields(fields: Mapping[str, Any]) -> Interaction:
     """Return the interaction with the fields of one of our items.
 
     Raises:
-        ValueError, LookupError, TypeError, AttributeError, ArithmeticError: if they are not those of an interaction.
+        ValueError, LookupError, TypeError, AttributeError, ArithmeticError: if the fields are not an interaction's.
     """
     request, response = fields["request"], fields["response"]
     at, seconds, failure = fields.get("recorded_at"), fields.get("elapsed"), fields.get("failure")

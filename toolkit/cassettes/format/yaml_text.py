@@ -1,9 +1,9 @@
 """Write and read the YAML of cassettes: exactly, safely and readably.
 
-Strings with several lines are written as blocks, others on one line. All output is ASCII, because stock vcrpy reads
-files in the machine's preferred encoding. The usual parts are read without a YAML parser, in a sixth of the time: plain
-and single-quoted strings on one line, which are unambiguous. Before a parser loads anything, nesting and aliases are
-counted.
+Multi-line strings are written as blocks, others on one line. All output is ASCII, because stock vcrpy reads files in
+the machine's preferred encoding. Plain and single-quoted strings on one line, which are unambiguous, are read without a
+YAML parser, in a sixth of the time. Before a parser loads anything, the nesting depth and the size of expanded aliases
+are checked.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class NotYaml(ValueError):
 
 
 def dump(item: Mapping[str, Any]) -> bytes:
-    """Return a mapping of plain types as an item of a list in block YAML, with keys in their order."""
+    """Return a mapping of plain types as a list item in block YAML; the keys keep their order."""
     return f"- {_written(item, chr(10))[3:]}\n".encode("ascii")
 
 
 def _written(value: Any, margin: str) -> str:
-    """Return a value as written after its key or a dash; `margin` is the line end and the white space before these."""
+    """Return a value as written after its key or a dash; `margin` is the line break and indentation before these."""
     if isinstance(value, str):
         is_block = "\n" in value and _BLOCK.fullmatch(value)
         return f" {_block(value, margin) if is_block else _on_one_line(value)}"
@@ -97,7 +97,7 @@ def load_usual(lines: Iterable[str]) -> dict[str, Any]:
     """Return the mapping in lines of block YAML, as `load` would.
 
     Raises:
-        ValueError, LookupError, AttributeError: if that needs a parser.
+        ValueError, LookupError, AttributeError: if a YAML parser is needed.
     """
     fields: dict[str, Any] = {}
     mappings, keys = [fields], [""]  # the open mapping of each level, and its last key

@@ -1,7 +1,7 @@
 """Write interactions to a cassette: scrubbed, checked for secrets, and appended one by one.
 
-Nothing else writes recordings, and recording is append-only: interaction 10,000 costs as much as interaction 1.
-Recordings that are not closed end after a notebook cell that succeeded, and at interpreter exit.
+Nothing else writes recordings, and recording is append-only: interaction 10,000 costs as much as interaction 1. A
+recording that is not closed is finished after the next notebook cell that succeeds, or at interpreter exit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _shells: Final[list[Any]] = []
 
 
 def part_of(path: Path) -> Path:
-    """Return the file beside a cassette to which its replacement is recorded, with links to its folder resolved."""
+    """Return the path, beside a cassette, that its replacement is recorded to; the folder has its links resolved."""
     return Path(os.path.realpath(path.parent)) / f"{path.stem}.part{path.suffix}"
 
 
@@ -43,8 +43,8 @@ class Recorder:
     """Appends interactions to a file, together with all other recorders of that file in this process.
 
     Args:
-        path: the cassette. The file and its folder are created with the first interaction. Its folder may be a link,
-            but nothing is written through a link in place of the file.
+        path: the cassette. The file and its folder are created with the first interaction. The folder may be a link,
+            but a file that is itself a link is refused.
         scrubber: removes secrets from what is written.
         anew: True to record to `part`, beside the file, until `finish` replaces the file with it. Otherwise
             interactions are added to the file. Before the first append, an incomplete last interaction is cut off, and
@@ -169,7 +169,7 @@ class Recorder:
             return True
 
     def _prepare(self, claim: Claim) -> Path:
-        """Return the file to append to, after repairing it if it is new to us or somebody else has changed it."""
+        """Return the file to append to. Repair it first if it is new to this claim or somebody else has changed it."""
         file = self.file
         if file in claim.prepared and claim.prepared[file] == _stamp_of(file):
             return file
@@ -191,7 +191,7 @@ class Recorder:
 
     @contextmanager
     def _as_cassette_errors(self) -> Iterator[None]:
-        """Convert errors of the system; the advice is never to repeat the call, which may be an order."""
+        """Convert OSError to CassetteError. Never advise the user to repeat the call, because it may be an order."""
         try:
             yield
         except OSError as error:
@@ -218,9 +218,9 @@ def _finish_later(recorder: Recorder) -> None:
 
 
 def finish_now(part: Path | None = None) -> None:
-    """Finish this process's recordings to a part that is about to be opened again; by default those to all parts.
+    """Finish this process's recordings to a part that is about to be opened again or, by default, to every part.
 
-    An error is only a warning: nobody could catch it, and others must be finished too.
+    Errors become warnings, because nobody could catch them and the other recordings must be finished too.
     """
     for recorder in [each for each in tuple(_unfinished) if part in (None, each.part)]:
         try:
@@ -303,7 +303,7 @@ def scrub(interaction: Interaction, scrubber: Scrubber) -> Interaction:
 
 
 def _repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
-    """Return the repaired bytes of a file, to which an item can be appended; empty without a complete interaction.
+    """Return the repaired bytes of a file, to which an item can be appended; b"" if it has no complete interaction.
 
     Interactions keep their bytes unless the file has another layout or contains a known secret.
     """

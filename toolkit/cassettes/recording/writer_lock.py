@@ -1,8 +1,8 @@
 """Let one process at a time record to a file. Within a process, all recorders of the file share one claim to it.
 
-Other processes see the claim as a lock on a file in the user's cache folder; beside the cassette, the file would
-clutter the repository. A claim ends when the last recorder drops it or is garbage-collected, or when its process ends.
-If the cache folder cannot be used, nothing is locked.
+Other processes see the claim as a lock on a file in the user's cache folder, because a lock file next to the cassette
+would clutter the repository. A claim ends when the last recorder drops it or is garbage-collected, or when its process
+ends. If the cache folder cannot be used, nothing is locked.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Claim:
 
     @property
     def is_held(self) -> bool:
-        """True if the claim is valid; it never is in a forked child."""
+        """True if the claim is valid; in a forked child, it never is."""
         return _claims.get(self._lock_file) is self
 
 

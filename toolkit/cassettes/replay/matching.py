@@ -1,4 +1,4 @@
-"""Find the recorded interactions that answer a request: by keys in an index, not by comparing with each recording.
+"""Find the recorded interactions that answer a request, using an index instead of comparing it with each recording.
 
 `match_on` takes vcrpy's names. Method and URI are read from the first lines of an item, so indexing thousands of items
 parses none of them. Headers, bodies and identities are compared only among the few items with the same method and URI;
@@ -43,7 +43,7 @@ class Identity(NamedTuple):
     profile: str | None = None
 
     def includes(self, caller: Authorization | None) -> bool:
-        """Return True if this is the caller of a recording, or includes every caller."""
+        """Return True if this matches the caller of a recording, or matches every caller."""
         return self == ANYONE or (
             caller is not None and self.environment == caller.environment and self.profile in (None, caller.profile)
         )
@@ -89,7 +89,7 @@ def _headers(request: RecordedRequest) -> Hashable:
 
 
 def canonical_body(request: RecordedRequest) -> Hashable:
-    """Return a body to compare by meaning: JSON values, fields of forms, multipart without boundary, else bytes."""
+    """Return a body in a comparable form: JSON values, form fields, multipart without its boundary, or else bytes."""
     body = request.body
     if not body:
         return b""
@@ -154,7 +154,7 @@ class Matcher:
 
 
 class _Group:
-    """Recordings with the same method and URI: their numbers and, by other parts of a request, those left to play."""
+    """Recordings with the same method and URI: their numbers, and those left to play by other request parts."""
 
     __slots__ = ("by_parts", "left", "numbers")
 
@@ -183,7 +183,7 @@ class Index:
             self._as_written[request.method, request.uri] = group
 
     def find(self, identity: Identity, request: RecordedRequest) -> list[int]:
-        """Return the numbers of the recordings that answer a request, or none, in a list that the player shortens."""
+        """Return the numbers of the recordings that answer a request, in a list from which the player removes items."""
         group = self._as_written.get((request.method, request.uri))
         if group is None:
             group = self._by_head.get(self._matcher.head_key(request))

@@ -46,7 +46,7 @@ _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
 class Player:
     """Plays the interactions that were in a file when it was opened; arguments as for a cassette. Thread-safe.
 
-    `file` is the cassette's, for errors and for the play log.
+    `file` is the path of the cassette, which errors and the play log name.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Player:
     def play(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Interaction | None:
         """Return the interaction that answers a request of a caller, or None.
 
-        The request is scrubbed, unless `as_written` asks for a recording that is written exactly like it.
+        Pass the scrubbed request, or pass `as_written` to find a recording that has exactly this request.
         """
         with self._lock:
             takes = self._find(request, identity, as_written=as_written)
@@ -106,7 +106,7 @@ class Player:
         return interaction
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
-        """Return the token request whose token authorized a call: once, for the first such call; then None."""
+        """Return the token request whose token authorized a call, for the first such call; for later ones, None."""
         with self._lock:
             if self._token_requests is None:
                 numbers = self._contents.token_requests
@@ -180,7 +180,7 @@ class Player:
     def _stand_ins(self) -> frozenset[str]:
         """The pseudonyms in the file, by the rules of the scrubber and those stored with its interactions.
 
-        All of it is parsed if there are such rules.
+        The whole file is parsed if there are such rules.
         """
         may_have = self._scrubber.has_rules or _NOTED in self._scrubber.recorded
         interactions = list(self._contents.readable().values()) if may_have else []
@@ -193,7 +193,7 @@ class Player:
         return frozenset(text for text in found if len(text) >= SHORTEST_SECRET)
 
     def refuse_recorded_values(self, request: RecordedRequest) -> None:
-        """Refuse to send a caller's request with a placeholder or pseudonym of this recording as a value."""
+        """Refuse to send a caller's request if a value in it contains a placeholder or pseudonym of this recording."""
         for place, text in _texts_of(request) if len(self._contents) else ():
             kind = self._kind_in(text)
             if kind:
@@ -206,7 +206,7 @@ class Player:
                 )
 
     def _kind_in(self, text: str) -> str:
-        """Describe what a string contains of the recording, or return ""."""
+        """Describe the placeholder or pseudonym from the recording that a string contains, or return ""."""
         if any(stand_in in text for stand_in in self._stand_ins):
             return "a pseudonym"
         for found in _PLACEHOLDER.findall(text) if "<" in text else ():
@@ -241,7 +241,7 @@ def note_played(folder: Path, cassette: Path, number: int | None) -> None:
 def note_opened(cassette: Path) -> Path | None:
     """Log that a cassette is opened, and return the folder of the log; None if nothing is logged.
 
-    A project cannot choose the folder: what its `.env` sets does not count.
+    A project cannot choose the folder: the variable is ignored if its `.env` file sets it.
     """
     folder = own_variable(VARIABLE)
     if not folder:

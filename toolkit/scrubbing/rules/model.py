@@ -73,7 +73,7 @@ class Rules:
             object.__setattr__(self, "key", Secret(key))
             if len(self.key.reveal()) < 16:
                 raise ConfigurationError(
-                    "The key of the pseudonyms is too short.", "Pass at least 16 random characters.", about="key"
+                    "The pseudonym key is too short.", "Pass at least 16 random characters.", about="key"
                 )
         _ = self.compiled
 
@@ -190,7 +190,7 @@ def compile_pattern(text: str) -> tuple[str, Callable[[str], list[tuple[int, int
             name = min(names, key=names.__getitem__, default="")
             return name, partial(_places, pattern, names[name] if name else min(pattern.groups, 1))
     raise ConfigurationError(
-        f"{excerpt(text)!r} is not a regular expression that can be used: {reason}.",
+        f"{excerpt(text)!r} is not a usable regular expression: {reason}.",
         "Use a group for the part to replace, as in id=(\\d+).",
         about="patterns",
     )
@@ -201,7 +201,7 @@ def _places(pattern: Any, group: int, text: str) -> list[tuple[int, int]]:
         spans = [match.span(group) for match in pattern.finditer(text, timeout=_MOST_SECONDS, concurrent=True)]
     except TimeoutError:
         raise SecretLeak(
-            f"The pattern {excerpt(pattern.pattern)!r} takes too long on a text of this call; nothing was written.",
+            f"The pattern {excerpt(pattern.pattern)!r} takes too long to match in this call; nothing was written.",
             'Write a pattern whose matches are short, as in account[^"]{1,40}"(\\d+)", or make the call '
             "without a cassette.",
         ) from None

@@ -184,7 +184,7 @@ def user_key(makes: bool) -> bytes | None:
     except OSError as error:
         file = config_folder() / f"{_KEY}.key"
         raise ConfigurationError(
-            f"Cannot use the key of the pseudonyms in {shown(file)}: {error.strerror or error}.",
+            f"Cannot use the pseudonym key in {shown(file)}: {error.strerror or error}.",
             "Fix its permissions, or pass a key: tk.Rules(pseudonyms=..., key=...).",
             about="key",
         ) from None

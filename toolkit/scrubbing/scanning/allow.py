@@ -32,12 +32,14 @@ class AllowList:
     def __init__(self, table: Mapping[str, Any], project: Path) -> None:
         entries = table.get("allow", ())
         if table.keys() - {"allow"} or not isinstance(entries, list | tuple):
-            what = f"[scan] has {excerpt(', '.join(map(str, table)))}, but may only have the list allow."
+            what = f"[scan] contains {excerpt(', '.join(map(str, table)))}, but may contain only a list named allow."
             raise ConfigurationError(what, f"{_EXAMPLE} Put it in allow = [...].", about="scan")
         for number, entry in enumerate(entries, start=1):
             problem = _problem_of(entry)
             if problem:
-                raise ConfigurationError(f"Entry {number} of [scan] allow {problem}.", _EXAMPLE, about="scan")
+                raise ConfigurationError(
+                    f"Entry {number} of the allow list in [scan] {problem}.", _EXAMPLE, about="scan"
+                )
         self._entries: list[Mapping[str, str]] = list(entries)
         self._project = project
         self._used: set[int] = set()
@@ -51,8 +53,11 @@ class AllowList:
 
     def unused(self) -> tuple[str, ...]:
         """Describe the entries that allowed nothing."""
-        unused = [(at, entry) for at, entry in enumerate(self._entries, start=1) if at not in self._used]
-        words = [f"entry {at} of [scan] allow matches nothing: {', '.join(entry.values())}" for at, entry in unused]
+        words = [
+            f"entry {at} of the allow list in [scan] matches nothing: {', '.join(entry.values())}"
+            for at, entry in enumerate(self._entries, start=1)
+            if at not in self._used
+        ]
         return tuple(excerpt(each, 400) for each in words)
 
 
@@ -60,7 +65,7 @@ def _problem_of(entry: Any) -> str:
     if not isinstance(entry, Mapping) or not all(isinstance(value, str) for value in entry.values()):
         return "is not a table of strings"
     if unknown := entry.keys() - _KEYS:
-        return f"has the key {excerpt(str(min(unknown)))}"
+        return f"has the unknown key {excerpt(str(min(unknown)))}"
     if not entry.get("reason", "").strip():
         return "has no reason why the finding is harmless"
     return "" if any(entry.get(key) for key in _CONDITIONS) else "would allow everything"

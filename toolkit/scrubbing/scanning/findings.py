@@ -26,11 +26,11 @@ PAGE: Final = "notebooks/how-to/after-a-leak.md"
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _WHAT_TO_DO: Final = "check each place, remove the secrets, and revoke those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
-_MORE: Final = f"For each kind of secret and file, see the toolkit's {PAGE}."
+_MORE: Final = f"For the steps for each kind of secret and file, see the toolkit's page {PAGE}."
 _ADVICE: Final = (
-    "Revoke each secret first, where it was issued, and check there what it was used for.",
+    "First revoke each secret with its issuer, and check there what it was used for.",
     "Clean the file: clear a notebook's outputs, scrub a recording with toolkit cassettes scrub, delete a log.",
-    "Keep the value in a variable, or save it with toolkit credentials add.",
+    "Keep the value in an environment variable, or save it with toolkit credentials add.",
     "If it was committed: git filter-repo --invert-paths --path FILE removes the file from git's history.",
     _MORE,
 )
@@ -103,7 +103,7 @@ class FindingList(list[Finding]):
         counts = Counter(path.name for path in self.skipped)
         names = [f"{name} ({count:,})" if count > 1 else name for name, count in counts.items()]
         lines = [f"not read: {path}: {reason}" for path, reason in self.unreadable]
-        lines += [f"not looked at: {', '.join(names)}"] if names else []
+        lines += [f"skipped: {', '.join(names)}"] if names else []
         return [printable(line).replace("\n", " ") for line in lines]
 
     def count_words(self) -> str:

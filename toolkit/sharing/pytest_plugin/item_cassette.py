@@ -185,8 +185,8 @@ class Playing:
             return ""
         return (
             f"The new recording of {self.path.name} has what looks like a secret: {'; '.join(lines)}\n"
-            "It is kept aside. Name what to remove in [scrubbing] of toolkit.toml and record again; what is "
-            "not a secret, allow in [scan]."
+            "It was set aside. Name the fields to remove under [scrubbing] in toolkit.toml and record again; if a "
+            "value is not a secret, allow it under [scan]."
         )
 
     def _refusal(self, host: str) -> NetworkBlocked:

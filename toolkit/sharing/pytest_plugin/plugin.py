@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--toolkit-verify",
         action="store_true",
         default=False,
-        help="collect notebooks too: each is run offline and compared with its file, as `toolkit verify` does",
+        help="collect notebooks too: run each offline and compare its outputs with its file, as `toolkit verify` does",
     )
     parser.addini("toolkit_allowed_hosts", "hosts that replaying tests may connect to", type="args", default=[])
 
@@ -207,7 +207,7 @@ class UnusedCassettes:
         options = map(self._config.getoption, ("keyword", "markexpr", "deselect", "ignore", "ignore_glob"))
         is_part = any("::" in text for text in self._config.args) or any(options)
         if is_part or any(map(terminalreporter.stats.get, ("deselected", "skipped", "failed", "error"))):
-            write("Not all tests ran to the end, so the others may use them.")
+            write("Some tests did not run to the end, and may use these cassettes.")
 
     def pytest_unconfigure(self) -> None:
         self._patch.undo()

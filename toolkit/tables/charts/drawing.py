@@ -112,7 +112,7 @@ def _bars(rows: pd.DataFrame, *, is_grouped: bool) -> list[tuple[str, float]]:
     if rows["currency"].iloc[0] == _UNKNOWN and (len(bars) < len(rows) or len(bars) > _MAX_ROWS):
         raise TabulationError(
             "A bar would add up balances whose currency is not known.",
-            'Name the column of the currencies, or the currency of all: currency="USD".',
+            'Pass the column of the currencies, or one currency for all rows, such as currency="USD".',
             about="currency",
         )
     return sorted(bars, key=lambda bar: -abs(bar[1]))
