@@ -24,10 +24,9 @@ from toolkit.transport.network import Places
 def takes(places):
     """Return True if there is a place at once, and take it."""
     try:
-        run(places.enter(0), None)
+        return not run(places.enter(0), None)
     except httpx.PoolTimeout:
         return False
-    return True
 
 
 def test_first_come_first_served():
@@ -84,7 +83,7 @@ def test_tasks(count, tasks, cancelled):
 
 def test_given_back_within():
     """A place may be given back in the midst of another method, as the garbage collector does it; nobody hangs."""
-    places = Places(1)
+    places, waited = Places(1), []
     assert takes(places)
 
     class Reentrant(deque):
@@ -97,10 +96,10 @@ def test_given_back_within():
             return super().popleft()
 
     places._waiting = Reentrant()
-    thread = threading.Thread(target=lambda: run(places.enter(1), None), daemon=True)
+    thread = threading.Thread(target=lambda: waited.append(run(places.enter(1), None)), daemon=True)
     thread.start()
     thread.join(60)
-    assert not thread.is_alive()
+    assert (thread.is_alive(), waited) == (False, [False])
     places._waiting = deque()
     assert [takes(places), takes(places)] == [True, False]
 
