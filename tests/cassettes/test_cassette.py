@@ -121,6 +121,7 @@ def test_strict(path, interaction, counting):
     cassette = Cassette(path, "none", strict=True)
     assert get(cassette, counting, "/a", "/a", "/a", "/b", "/a") == ["1", "2", None, "b", None]
     assert miss(cassette, f"{BASE}/a").what.startswith("Every recording of GET ")
+    assert not miss(cassette, f"{BASE}/d").what.startswith("Every recording of GET ")
     with pytest.raises(CassetteError, match=rf"strict, but 1 of .*\n  GET {BASE}/c\n"):
         cassette.close()
     assert get(cassette, counting, "/c") == ["c"]
@@ -226,6 +227,8 @@ def test_json_by_path(path, interaction):
         '$.legs[0].side: recorded "buy", requested "sell"',
         "$.more: not recorded, requested null",
     ]
+    error = miss(Cassette(path, "none"), f"{BASE}/v1/orders", method="POST", data={"a": "b"})
+    assert error.nearest[0].splitlines()[1].endswith("requested a=b")  # of different types, the bodies as they are
 
 
 def test_missing_file_and_other_environment(path, settings, interaction, authorization, monkeypatch):

@@ -62,6 +62,22 @@ def replay(path, url=URL):
     return call(tk.Cassette(path, "none").transport(), url)
 
 
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_an_empty_recording_sends_nothing(path, monkeypatch, size):
+    """A replay without interactions sends nothing; a large request is searched for secrets on another thread."""
+    path.write_text("interactions: []\nversion: 1\n")
+    cassette, threads = tk.Cassette(path, "none"), []
+    monkeypatch.setattr(cassette.scrubber, "lookup_request", lambda it: threads.append(threading.get_ident()) or it)
+
+    async def post():
+        async with httpx.AsyncClient(transport=cassette.transport(served(reply()))) as client:
+            await client.post(URL, content=bytes(size))
+
+    with pytest.raises(CassetteMiss):
+        asyncio.run(post())
+    assert (threads[0] == threading.get_ident()) == (size == 1)
+
+
 # The same, live and replayed
 
 

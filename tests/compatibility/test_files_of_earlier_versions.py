@@ -1,4 +1,4 @@
-"""Files that an earlier version wrote can still be read: cassettes, saved profiles, and shared tokens.
+"""Files that an earlier version wrote can still be read: cassettes and saved profiles.
 
 Commit a0334b8 wrote them, with invented credentials; `expected.json` holds what that version read in them.
 """
@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -21,7 +20,6 @@ import keyring
 import platformdirs
 import pytest
 from keyring.backends import null
-from manual_clock import ManualClock
 from memory_keyring import MemoryKeyring
 from replays import answer, open_cassette, open_client, replayed, shortened
 
@@ -126,25 +124,6 @@ def test_real_value_finds_its_own_interaction_or_none(name, plan, arguments, cop
             assert shortened(asyncio.run(answer(client, call))) == expected_answer
 
 
-@pytest.mark.filterwarnings("error")
-def test_torn_cassette_is_repaired(copy):
-    """The incomplete interaction is removed, with one warning; all others are still there."""
-    path = copy("torn")
-    with pytest.warns(UserWarning, match=r"torn\.yaml"):
-        assert len(tk.Cassette(path, "none")) == 2
-    assert len(tk.Cassette(path, "none")) == 2
-
-
-def test_part_is_named_and_can_be_used(copy):
-    """Opening a cassette warns of the part that a killed recording left beside it; renamed, the part replays."""
-    path, part = copy("interrupted"), copy("interrupted-part")
-    part = part.rename(path.with_name("interrupted.part.yaml"))
-    with pytest.warns(UserWarning, match=r"interrupted\.part\.yaml"):
-        check_replay(path, EXPECTED["cassettes"]["interrupted"][0], {})
-    part.replace(path)
-    check_replay(path, EXPECTED["cassettes"]["interrupted-part"][0], {})
-
-
 @pytest.fixture
 def restore_profiles(tmp_path):
     """Return a function that puts the saved profiles of a place where the earlier version kept them."""
@@ -213,23 +192,3 @@ def test_profile_is_bound_to_its_addresses(place, profile, restore_profiles, ser
     with pytest.raises(tk.UnsafeAddress):
         open_profile(profile, addresses=addresses, transport=service, token_store="shared")
     assert service.requests == []
-
-
-@pytest.mark.parametrize("is_valid", [False, True], ids=["expired", "valid"])
-def test_shared_token_is_read_or_requested_again(is_valid, tmp_path, service):
-    """A valid token of the earlier version may authorize calls; if it is not used, one new token is requested."""
-    restore(FILES / "tokens", platformdirs.user_cache_dir(APPLICATION, appauthor=False), tmp_path)
-    expected = EXPECTED["shared_token"]
-    session = tk.Session(
-        credentials=tk.ClientSecret(**expected["credentials"]),
-        settings=tk.Settings(EXPECTED["addresses"]),
-        token_store="shared",
-        transport=service,
-        clock=ManualClock(datetime.fromisoformat(expected["issued_at"])) if is_valid else None,
-    )
-    for _ in range(2):
-        session.market_data.get("/v2/quotes")
-    count = len(service.token_requests)
-    assert count == 1 or (is_valid and count == 0)
-    token = service.issued[0] if count else expected["access_token"]
-    assert [call.headers["Authorization"] for call in service.requests[count:]] == [f"Bearer {token}"] * 2

@@ -132,7 +132,7 @@ def test_environments_with_a_real_account():
 @pytest.mark.parametrize(
     "call",
     [
-        *(lambda value=value: as_count(value, about="a", most=4) for value in (5, "5", True, 1.0)),
+        *(lambda value=value: as_count(value, about="a", most=4) for value in (-1, 5, "5", True, 1.0)),
         lambda: as_text(" ", about="a", example="b"),
     ],
 )
@@ -141,6 +141,7 @@ def test_arguments_beyond_limits(call):
     with pytest.raises(ConfigurationError) as caught:
         call()
     assert caught.value.about == "a"
+    assert "at least" not in caught.value.what  # where there is a maximum too
 
 
 @pytest.mark.parametrize(("status", "is_passing"), [(401, False), (408, True), (429, True), (500, True)])

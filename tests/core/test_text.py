@@ -18,6 +18,7 @@ from toolkit.core.text import (
     badge,
     card,
     code,
+    count_text,
     date_text,
     excerpt,
     instant_words,
@@ -86,6 +87,11 @@ def test_foreign_text_stays_text(first, second):
 def test_minutes_text(seconds, text):
     """A lifetime is rounded up, so that 0:00 means expired."""
     assert minutes_text(timedelta(seconds=seconds)) == text
+
+
+def test_counts():
+    """A noun is in the plural unless there is one thing."""
+    assert [count_text(number, "account") for number in (0, 1, 1200)] == ["0 accounts", "1 account", "1,200 accounts"]
 
 
 def test_instants():

@@ -210,6 +210,8 @@ def test_a_session_with_a_loan_never_requests_a_token(lending, service, settings
     assert service.token_requests == []
     with pytest.raises(tk.ConfigurationError):
         tk.save_credentials(session.credentials, "desk")
+    with pytest.raises(tk.CredentialsMismatch, match="borrows its tokens"):
+        terms_of(session, LOAN)
 
 
 def test_borrowed_tokens_go_to_the_lenders_addresses_only(lending, service, settings):

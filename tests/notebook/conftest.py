@@ -72,16 +72,16 @@ class User:
     @property
     def problems(self):
         """The words beside fields, by the names of the fields."""
-        return self.form.inputs.problems
+        return self.form.inputs.get_state()["problems"]
 
     @property
     def status(self):
-        return self.panel._view.status
+        return self.panel._view.get_state()["status"]
 
     @property
     def summary(self):
         """The facts of the session as text."""
-        return json.dumps(self.panel._view.facts, ensure_ascii=False)
+        return json.dumps(self.panel._view.get_state()["facts"], ensure_ascii=False)
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def test_typed_credentials_connect(open_panel, service, name):
     user = open_panel(credentials.environment)
     kind, *texts = typed(credentials)
     user.choose("credentials", kind)
-    shown = [field for field in user.form.inputs.fields if not field["is_option"]]
+    shown = [field for field in user.form.inputs.get_state()["fields"] if not field["is_option"]]
     assert [field["name"] for field in shown if not field["masked"]] == ["client_id"] * ("client" in kind)
     user.connect(*texts)
     rows = 1 if credentials.kind == "key pair" else 25
@@ -153,7 +153,9 @@ def test_a_malformed_text_is_shown_beside_its_field(open_panel, settings, kind, 
     user.choose("credentials", kind)
     user.connect(*texts)
     assert words in user.problems[field]
+    user.press()
     user.choose("environment", "live")
+    user.answer(*texts)  # too late
     assert (user.status, user.panel._view.tone, user.problems) == ("Not connected.", "idle", {})
 
 
@@ -228,8 +230,9 @@ def test_a_replay_after_a_recording_is_of_it(open_panel, service, tour, settings
     assert "not-yet.yaml" in user.words
     assert user.panel.session.cassette.path == settings.cassettes_folder / "not-yet.yaml"
     user.choose("cassette", "my-rec")
+    earlier = user.panel.session
     user.press()
-    assert len(user.panel.session.cassette) == 1
+    assert (earlier.is_closed, len(user.panel.session.cassette)) == (True, 1)
 
 
 def test_recording_adds_the_calls_of_the_session_and_nothing_else(open_panel, service, settings):

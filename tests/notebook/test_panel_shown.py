@@ -42,9 +42,10 @@ def test_a_real_account_carries_a_badge(open_panel, service, monkeypatch):
     assert "real account" not in user.words
 
 
-def test_the_token_of_a_replay(open_panel, tour):
+def test_the_token_of_a_replay(open_panel, tour, monkeypatch):
     """Before the first call, between calls and once the recorded token has expired, panel and card say the same."""
-    user = open_panel(cassette="tour")
+    user, sent = open_panel(cassette="tour"), []
+    monkeypatch.setattr(user.panel._view, "send", sent.append)
 
     def assert_both(words):
         facts, card = after_a_cell(user)
@@ -52,6 +53,8 @@ def test_the_token_of_a_replay(open_panel, tour):
 
     assert_both("none now")
     user.panel.session.accounts()
+    user.send(user.panel._view, {"type": "hello"})
+    assert sent[-1]["remaining"] is None  # the page counts down live tokens only
     assert_both("left at the end of the last call")
     assert 0 < user.panel._view.facts["percent"] <= 100
     text = tour.read_text()
@@ -134,7 +137,7 @@ def test_the_status_says_when_another_choice_is_not_connected_yet(open_panel, se
     connected = user.status
     user.choose("environment", "live")
     assert user.status.startswith("The choices above are not in use yet")
-    assert user.panel._view.tone == "idle"
+    assert user.panel._view.get_state()["tone"] == "idle"
     assert user.panel.session.environment == user.panel._view.facts["environment"] == "paper"
     user.choose("environment", "paper")
     assert (user.status, user.panel._view.tone) == (connected, "good")

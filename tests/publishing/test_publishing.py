@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from types import SimpleNamespace
 
 import canaries
 import httpx
@@ -20,6 +21,7 @@ from typer.testing import CliRunner
 
 import toolkit as tk
 from toolkit.cli import app as cli_app
+from toolkit.sharing import publish
 
 PERSON, MAIL, SHORT = "Zdenka Quimby", "zdenka.quimby@bigbank.example", "Zazu"
 RULES = 'pseudonyms = ["account_number", "id", "full_name", "email", "nick"]\nnames = ["pin"]\n'
@@ -113,6 +115,17 @@ def test_published_folder(project, published):
     assert published.environments == ("broker-live",)
     assert str(published.path) in repr(published)
     assert published.command in str(published)
+
+
+@pytest.mark.parametrize(
+    ("user", "start"), [("", "service-access-toolkit[lab] @ git+https:"), ("me:fake@", "# Install")]
+)
+def test_the_requirement_holds_no_login(monkeypatch, user, start):
+    """If the toolkit was installed from a repository, the copy names it, but not an address with a user or password."""
+    record = {"url": f"https://{user}git.example/toolkit", "vcs_info": {"vcs": "git", "commit_id": "0" * 40}}
+    distribution = SimpleNamespace(read_text=lambda _: json.dumps(record))
+    monkeypatch.setattr(publish, "distribution", lambda _: distribution)
+    assert publish._toolkit_requirement().startswith(start)
 
 
 def test_the_folder_runs_elsewhere(published, tmp_path):

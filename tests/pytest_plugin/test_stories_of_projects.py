@@ -55,10 +55,14 @@ def test_wrong_use(run):
         @pytest.mark.vcr
         def test_both(toolkit_cassette):
             pass
+
+        @pytest.mark.toolkit_cassette(environment="paper", credentials="nobody")
+        def test_profile(toolkit_session):
+            pass
     """
     counts, output = run("--toolkit-record", test_shop=module)
-    assert counts == {"errors": 2}
-    for words in ("has no argument 'enviroment'", "has the marker vcr too"):
+    assert counts == {"errors": 3}
+    for words in ("has no argument 'enviroment'", "has the marker vcr too", "'nobody'"):
         assert words in output
 
 

@@ -70,6 +70,12 @@ def test_a_backslash_before_a_secret(written, scrubbed):
     assert known("nobody-knows-it").scrub_text(written) == scrubbed
 
 
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_a_secret_in_utf_16(codec):
+    """A placeholder is in the encoding of the text around it."""
+    assert known(TOKEN).scrub(f"{TOKEN} b".encode(codec)) == "<ACCESS_TOKEN> b".encode(codec)
+
+
 def test_what_another_recording_learned():
     """A secret of the register is replaced in each recording, with a placeholder from when it is first met there."""
     first, second = known(), known("second-fake-token")

@@ -89,7 +89,7 @@ class Cluster:
         return Mock(result=lambda: self.waiting.discard(number) or function(spread, number, *arguments))
 
     def cancel(self, futures):
-        assert futures == []
+        self.cancelled = len(futures)
 
 
 class Completed(list):
@@ -102,7 +102,10 @@ def test_each_worker_has_one_share_at_a_time(session, service, monkeypatch, tmp_
     monkeypatch.setattr("toolkit.sweeps.lend.Loan", lambda *_: nullcontext(Mock()))
     monkeypatch.setattr("toolkit.sweeps.borrower.LentSession", lambda _: SimpleNamespace(broker=session.broker))
     result = tk.sweep(session.broker, range(100), path_of, into=tmp_path / "all", cluster=(cluster := Cluster()))
-    assert (result.answered, len(service.calls), cluster.most) == (100, 100, 2)
+    assert (result.answered, len(service.calls), cluster.most, cluster.cancelled) == (100, 100, 2, 0)
+    with pytest.raises(tk.ConfigurationError):
+        tk.sweep(session.broker, range(100), lambda _: None, into=tmp_path / "other", cluster=cluster)
+    assert cluster.cancelled == 1  # the share of the other worker
 
 
 def test_after_the_end_nobody_writes(begun, service):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import warnings
 from contextlib import nullcontext
 
@@ -89,11 +90,13 @@ async def run(session, into, keys=KEYS, call=path_of, **options):
 
 def test_failures_that_may_pass_are_asked_again_and_final_ones_by_retry(session, answering, tmp_path, monkeypatch):
     """404 is an answer and stays; 503 and a lost connection are asked for by the next run. Progress counts both."""
-    statuses, shown = {"acc-1": 404, "acc-2": 503, "acc-3": 200}, []
-    monkeypatch.setattr(sweeping, "progress_bar", lambda *_: nullcontext(lambda *counts: shown.append(counts)))
+    statuses, shown, moved = {"acc-1": 404, "acc-2": 503, "acc-3": 200}, [], threading.Event()
+    show = lambda *counts: shown.append(counts) or moved.set()
+    monkeypatch.setattr(sweeping, "progress_bar", lambda *_: nullcontext(show))
 
     def answer(request):
         account = request.url.path.split("/")[3]
+        assert account != "acc-5" or moved.wait(10)  # progress is shown while keys are requested
         if account == "acc-4":
             raise httpx.ConnectError("no route", request=request)
         status = statuses.get(account, 200)
@@ -106,6 +109,7 @@ def test_failures_that_may_pass_are_asked_again_and_final_ones_by_retry(session,
     assert shown[-1] == (6, "3 failed")
     assert failures["key"].tolist() == ["acc-1", "acc-2", "acc-4"]
     assert failures["status"].tolist() == [404, 503, pd.NA]
+    assert failures["tries"].tolist() == [1, 4, 4]
     assert failures["reason"].tolist() == [
         "Not Found: no such account",
         "Service Unavailable: no such account",
@@ -116,7 +120,7 @@ def test_failures_that_may_pass_are_asked_again_and_final_ones_by_retry(session,
     assert {request.url.path for request in answering.calls} == {path_of("acc-2"), path_of("acc-4")}
     answering.answer = lambda request: answering.reply(positions(request))
     result = result.retry()
-    assert len(result.failures()) == 0
+    assert len(result.failures()) == len(pd.read_parquet(tmp_path / "positions.sweep/failures.parquet")) == 0
     assert rows_of(result.table()) == expected(KEYS[:6])
 
 

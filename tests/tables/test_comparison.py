@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,6 +82,8 @@ def test_equal_and_different_values(pairs, count):
     )
     assert len(compare(left, right)) == len(compare(right, left)) == count
     assert compare(left, left).empty
+    lists = left.assign(x=pd.Series([[1]] * len(pairs), dtype=pd.ArrowDtype(pa.list_(pa.int64()))))
+    assert compare(lists, lists).empty
 
 
 def test_nothing_in_common():

@@ -139,6 +139,7 @@ def test_wrong_arguments():
         tabulate([{"a": [1]}], records=3)
     assert caught.value.about == "records"
     assert tabulate(iter([b"null", {"a": 1}])).shape == (2, 1)
+    assert tabulate(5)["value"].tolist() == [5]
     with pytest.raises(TabulationError, match="too many digits"):
         tabulate([{"id": 10**5000}])
 

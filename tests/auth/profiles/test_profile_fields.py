@@ -62,6 +62,15 @@ def test_both_set(values):
         assert field.upper() in message
 
 
+def test_an_empty_file(tmp_path):
+    """An empty file of a secret is an error that names the field."""
+    (tmp_path / "secret").write_text(" \n")
+    values = {"client_id": "c", "client_secret_file": "secret"}
+    assert "CLIENT_SECRET_FILE in the source names an empty file" in refusal(
+        make_fields("broker-live", tmp_path, **values)
+    )
+
+
 def test_of_another_environment():
     """Fields and kinds that an environment does not accept are refused."""
     with pytest.raises(CredentialsMismatch, match="CLIENT_ID in the source cannot be used for live"):

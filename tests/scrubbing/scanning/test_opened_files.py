@@ -147,3 +147,5 @@ def test_a_bomb(tmp_path, monkeypatch):
     findings, unreadable = found_in(tmp_path, zipped(a=leak(), b=zipped(c=bomb)))
     assert ("a", 2) in {(part, line) for line, part, _ in findings}
     assert len(unreadable) == 1
+    many = b"\0\1" + (zlib.compress(bytes(1 << 19)) + b"between") * 30
+    assert found_in(tmp_path, many) == ([], unreadable)
