@@ -27,7 +27,8 @@ SYMBOLS = {"symbols": "ALFA,BRVO"}
 CALLS_AT = (0, 6, 12, 14, 18, 24, 29, 32, 36, 40)  # minutes after the first call
 DEPOSITS = {1: "2500.00", 4: "-18000.00", 6: "0.75"}  # row of an account to amount
 
-BUSY_ACCOUNT = 56  # row of an account that cannot be read for an hour
+CLIENTS = ("0ccd8f1c-e1b3-5586-a082-5918a10f133b", "e103d1be-baa1-5b8b-a3d7-cb2ae15e7393")  # rows 1 and 3
+BUSY_ACCOUNT = 55  # row of an account that cannot be read for an hour
 
 
 class SetClock(SystemClock):
@@ -64,8 +65,10 @@ class FourDaysLater(httpx.HTTPTransport):
             return response
         accounts = json.loads(response.read())
         for row, deposit in DEPOSITS.items():
-            for field in ("cash", "equity", "buying_power"):
-                accounts[row][field] = str(Decimal(accounts[row][field]) + Decimal(deposit))
+            account = accounts[row]
+            for field in ("cash", "equity"):
+                account[field] = str(Decimal(account[field]) + Decimal(deposit))
+            account["buying_power"] = str(Decimal(account["equity"]) * 2) if account["margin"] else account["cash"]
         accounts[2]["status"] = "restricted"
         return httpx.Response(200, json=accounts, headers={"Date": response.headers["Date"]})
 
@@ -164,9 +167,9 @@ def record_forty_minutes(path: Path) -> None:
 
 
 def record_reports(path: Path) -> None:
-    """Record the account and the orders of two clients."""
+    """Record the account and the orders of two clients, and nothing about the others."""
     with recording_session(path, clock=clock_at(12, 11)) as session:
-        for client in session.accounts()["id"][[1, 3]]:
+        for client in CLIENTS:
             account = f"/v1/practice/accounts/{client}"
             session.broker.get(account).raise_for_status()
             for _ in tk.pages(session.broker, f"{account}/orders"):

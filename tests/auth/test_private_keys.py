@@ -113,7 +113,7 @@ def test_unreadable_key_files(tmp_path):
     text = pem(key("P-256"))
     for file, reason in [
         (tmp_path / "der", "not UTF-8 text"),
-        (Path("key\0.pem"), "wrong character"),
+        (Path("key\0.pem"), "invalid character"),
         (Path(text), ""),
         (Path("".join(text.splitlines()[1:-1])), ""),
     ]:
