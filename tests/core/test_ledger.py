@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from manual_clock import ManualClock
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import Authorization, Call, Ledger, SystemClock, as_clock, instant_text, parse_instant
@@ -61,6 +62,16 @@ def test_a_clock_has_two_methods(clock):
     with pytest.raises(ConfigurationError) as caught:
         as_clock(clock)
     assert caught.value.about == "clock"
+
+
+def test_a_call_ends_once():
+    """The time of a call does not grow when its response is closed after it was read."""
+    clock, call = ManualClock(START), Call(START, "broker", "GET", "/")
+    call.start(clock)
+    for _ in range(2):
+        clock.advance(2)
+        call.end(clock)
+    assert (call.elapsed, call.ended_at) == (timedelta(seconds=2), START + timedelta(seconds=2))
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.none() | st.integers(0, 100))))

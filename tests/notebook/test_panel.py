@@ -342,6 +342,7 @@ def test_enter_in_a_field_connects_and_pressing_twice_asks_once(open_panel, serv
     user = open_panel("paper")
     user.choose("credentials", "new key pair")
     user.send(user.form.inputs, {"type": "submit"})
+    assert user.status.startswith("Waiting for the page")
     user.press()
     user.answer(*texts, number=1)
     assert user.status.startswith("Connected.")

@@ -57,9 +57,9 @@ def open_session(server, broker, monkeypatch):
 
 @pytest.fixture
 def client_key(server):
-    def make(client_id="ES256", *, key=None, **options):
+    def make(client_id="ES256", **options):
         given = {"environment": "broker-sandbox", "key_id": f"{client_id}-1", "algorithm": client_id, **options}
-        return tk.ClientKey(client_id, key or server.keys[client_id], **given)
+        return tk.ClientKey(client_id, server.keys[client_id], **given)
 
     return make
 

@@ -22,6 +22,13 @@ def shape(text):
     return re.sub("[a-z]", "a", re.sub("[A-Z]", "A", text))
 
 
+def test_a_search_makes_no_key():
+    """Whoever looks for the values behind stand-ins where there is no key does not make one."""
+    asked = []
+    assert Pseudonyms(asked.append).value_of(["0012345678"], {"0098765432"}) == {}
+    assert asked == [False]
+
+
 @given(st.text(string.ascii_letters + string.digits + " -._/", min_size=8, max_size=80))
 @example("0012345678")
 @example("Ada Lovelace")

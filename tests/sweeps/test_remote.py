@@ -35,3 +35,6 @@ def test_addresses_that_cannot_be_opened(tmp_path):
         assert caught.value.about == "into"
     with place_of(f"file://{tmp_path}/positions").locked():
         assert (tmp_path / "positions.sweep" / "lock").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(tk.SweepError, match="Cannot write"), place_of(tmp_path / "file" / "positions").locked():
+        pass
