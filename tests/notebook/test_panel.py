@@ -136,6 +136,7 @@ def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, monkeyp
     user.connect(credentials.client_id, credentials.client_secret.reveal())
     assert user.problems == {}
     assert user.status.startswith("Connected.")
+    assert "client_id" in next(message["names"] for message in sent[::-1] if message["type"] == "forget")
 
 
 @pytest.mark.parametrize(
