@@ -137,11 +137,9 @@ def test_wrong_arguments(session, settings):
     ("call", "about", "meant"),
     [
         (lambda: tk.tabulate(ROWS, numbers="flaot"), "numbers", "float"),
-        (lambda: tk.Cassette("zz", mode="oncee"), "mode", "once"),
         (lambda: tk.Environment("papr"), "environment", "paper"),
         (lambda: tk.Cassette("zz", match_on=["methd"]), "match_on", "method"),
         (lambda: CREDENTIALS["sandbox-secert"], "name", "sandbox-secret"),
-        (lambda: tk.KeyPair("a-key-id", "a-secret-key", environment="paper", scheme="header"), "scheme", "headers"),
         (lambda: tk.Settings({"auht": "https://a.example"}), "addresses", "auth"),
     ],
 )

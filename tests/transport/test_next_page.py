@@ -91,7 +91,6 @@ ENDS = {
     "empty": {"nextPageToken": "", "items": ROWS},
     "cursors": {"items": ROWS, "cursor": {"next": None, "prev": "x"}},
     "quota": {"items": ROWS, "offset": "12", "total_cost": 90, "meta": {"results": {"took": 5}}},
-    "order": {"id": 7, "total": 250, "lines": ROWS},
     "account": {"id": "a", "status": "ACTIVE", "cash": "1.00", "last_equity": "2.00", "token_count": 5},
     "linked records": {"id": 5, "next": 6, "prev": 4},
     "totals": {"total": 250, "page": 1, "pages": 5, "offset": 0, "items": ROWS},
