@@ -22,6 +22,7 @@ COUNT = 2 if IS_QUICK else 30
 TIMEOUT = 360  # seconds for the tests of a room
 # Where the tests of a room are if not only in the folder of its name.
 FOLDERS = {
+    "cassettes": ("cassettes", "processes"),
     "sharing": ("sharing", "pytest_plugin", "publishing"),
     "sweeps": ("sweeps", "loans", "cluster"),
     "verification": ("verification", "kernels/test_kernel_verification.py"),

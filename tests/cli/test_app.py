@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -87,6 +88,12 @@ def test_wrong_usage(run, arguments):
     assert "Error" in result.stderr
     assert "Value error" not in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_an_interrupt(run, monkeypatch):
+    """Ctrl+C ends a command with the status of an interrupted program, and without a traceback."""
+    monkeypatch.setattr("toolkit.cli.app.run", Mock(side_effect=KeyboardInterrupt))
+    assert run("demo").status == 130
 
 
 def test_environment_that_is_not_activated(run, tmp_path, monkeypatch):

@@ -186,6 +186,7 @@ def test_drift(folder, service, settings, make_credentials, monkeypatch):
     credentials = make_credentials("broker-sandbox")
     with Session(credentials=credentials, settings=settings, cassette=folder / "a.yaml", transport=service) as session:
         session.broker.get("/v1/accounts")
+        session.broker.post("/v1/accounts")
     asked = []
 
     def connect(environment, profile, **options):
@@ -194,7 +195,8 @@ def test_drift(folder, service, settings, make_credentials, monkeypatch):
 
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     monkeypatch.setattr(cassettes_command, "Session", connect)
-    assert "Nothing changed" in run("drift", folder / "a.yaml")
+    assert "1 not repeated: " in (shown := run("drift", folder / "a.yaml"))
+    assert "Nothing changed" in shown
     assert asked == [("broker-sandbox", credentials.name)]
     service.answer = lambda request: service.reply([{"cash": "1"}])
     assert "$[].cash" in run("drift", folder / "a.yaml", "--fail-on", "type", status=1)

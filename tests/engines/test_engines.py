@@ -11,7 +11,6 @@ import httpx
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import toolkit as tk
@@ -132,16 +131,6 @@ def values_of(table):
         ]
         for name in table.column_names
     }
-
-
-def test_files_have_one_schema(written):
-    """The schemas of the files, with the metadata of pandas, are the same."""
-    folder, rows, schema = written
-    files = [pq.ParquetFile(file) for file in sorted(folder.iterdir())]
-    assert len(files) > 10
-    assert len({file.schema_arrow.metadata[b"pandas"] for file in files}) == 1
-    assert {file.schema_arrow.remove_metadata() for file in files} == {schema}
-    assert values_of(pd.read_parquet(folder)) == values_of(rows)
 
 
 def test_polars(written):

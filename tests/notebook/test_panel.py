@@ -91,7 +91,9 @@ def test_typed_credentials_connect(open_panel, service, name):
     user = open_panel(credentials.environment)
     kind, *texts = typed(credentials)
     user.choose("credentials", kind)
-    shown = [field for field in user.form.inputs.get_state()["fields"] if not field["is_option"]]
+    fields = user.form.inputs.get_state()["fields"]
+    assert not any(field["masked"] for field in fields if field["is_option"])
+    shown = [field for field in fields if not field["is_option"]]
     assert [field["name"] for field in shown if not field["masked"]] == ["client_id"] * ("client" in kind)
     user.connect(*texts)
     rows = 1 if credentials.kind == "key pair" else 25
@@ -134,6 +136,7 @@ def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, monkeyp
     user.connect(credentials.client_id, credentials.client_secret.reveal())
     assert user.problems == {}
     assert user.status.startswith("Connected.")
+    assert "client_id" in next(message["names"] for message in sent[::-1] if message["type"] == "forget")
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,6 @@ def test_wrong_arguments(session, settings):
         (lambda: tk.tabulate(ROWS, numbers="flaot"), "numbers", "float"),
         (lambda: tk.Cassette("zz", mode="oncee"), "mode", "once"),
         (lambda: tk.Environment("papr"), "environment", "paper"),
-        (lambda: tk.panel(environment="papr"), "environment", "paper"),
         (lambda: tk.Cassette("zz", match_on=["methd"]), "match_on", "method"),
         (lambda: CREDENTIALS["sandbox-secert"], "name", "sandbox-secret"),
         (lambda: tk.KeyPair("a-key-id", "a-secret-key", environment="paper", scheme="header"), "scheme", "headers"),

@@ -42,6 +42,11 @@ def test_readable_in_a_terminal():
     ]
 
 
+def test_days():
+    """A date has no time of day."""
+    assert repr(readable(tabulate([{"on": "2026-05-12"}]))).splitlines()[1].split() == ["0", "2026-05-12"]
+
+
 def test_at_most_twenty_rows():
     """More rows are counted below; a wide table is wrapped at the width of the line."""
     lines = repr(readable(accounts(100).assign(note="x" * 60))).splitlines()

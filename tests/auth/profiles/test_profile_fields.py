@@ -31,8 +31,6 @@ def refusal(fields):
         ("paper", {"scheme": "basic"}, "paper also need KEY_ID and SECRET_KEY."),
         ("broker-live", {"client_id": "c"}, "broker-live also need CLIENT_SECRET or PRIVATE_KEY."),
         ("broker-live", {"client_secret": "s"}, "broker-live also need CLIENT_ID."),
-        ("broker-live", {"client_secret_file": "s"}, "broker-live also need CLIENT_ID."),
-        ("broker-live", {"private_key": "p"}, "broker-live also need CLIENT_ID."),
         ("broker-live", {"audience": "issuer"}, "broker-live also need CLIENT_ID and PRIVATE_KEY."),
         ("broker-live", {"form_fields": "a=b"}, "also need CLIENT_ID and CLIENT_SECRET or CLIENT_ID and PRIVATE_KEY."),
     ],
@@ -48,10 +46,8 @@ def test_incomplete(environment, values, missing):
     "values",
     [
         {"client_secret": "s", "private_key": "p"},
-        {"client_secret": "s", "private_key_file": "p"},
         {"client_secret_file": "s", "private_key_file": "p"},
         {"private_key": "s", "private_key_file": "p"},
-        {"client_secret": "s", "client_secret_file": "p"},
         {"private_key_passphrase": "s", "private_key_passphrase_file": "p"},
     ],
 )

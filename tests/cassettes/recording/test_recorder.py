@@ -60,6 +60,10 @@ def test_leak_is_refused(path, interaction):
     with pytest.raises(SecretLeak):
         Recorder(path, LeakyScrubber(known)).append(with_token(interaction))
     assert path.read_bytes() == before
+    path.write_bytes(foreign("b"))
+    known = KnownSecrets([("SECRET", Secret("a-fake-token-1"))])
+    with pytest.raises(SecretLeak, match="rewritten content"):
+        Recorder(path, LeakyScrubber(known)).append(interaction())
 
 
 @contextlib.contextmanager
