@@ -246,7 +246,7 @@ def test_key_file_is_never_overwritten(tmp_path):
     """A file that exists keeps its content, and is not a folder for others."""
     (tmp_path / "key.pem").write_text("mine")
     assert "never overwritten" in refused(tmp_path / "key.pem")
-    assert "not a plain file" in refused(tmp_path / "key.pem" / "key.pem")
+    assert "not a regular file" in refused(tmp_path / "key.pem" / "key.pem")
     assert (tmp_path / "key.pem").read_text() == "mine"
 
 

@@ -127,7 +127,7 @@ def test_not_a_plain_file(tmp_path):
         for name in ("folder", "pipe", "socket", "missing", "folder/missing", "pipe/missing"):
             assert read_private(tmp_path / name, 10) is None
         for name in ("folder", "pipe", "socket"):
-            with pytest.raises(UnfitFile, match="not a plain file"):
+            with pytest.raises(UnfitFile, match="not a regular file"):
                 open_own(tmp_path / name, os.O_RDWR | os.O_CREAT)
         assert next_descriptor() == number
 

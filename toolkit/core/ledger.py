@@ -1,8 +1,8 @@
-"""Clocks, instants as text, and the calls of a session, each with how it was authorized.
+"""Clocks, conversion of timestamps, and the record of a session's calls and their authorization.
 
 The source of time is passed in as a `Clock`. The tables of calls and tokens are made from a `Ledger`. A recording
-stores the same facts with each interaction, so that a replay gives the same tables. A response knows where it came from
-and which call it answers.
+stores the same facts with each interaction, so that a replay gives the same tables. Each response carries a
+`ResponseSource`: where it came from and which call it answers.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ TRAFFIC: Final = SimpleNamespace(sent=0, played=0)
 
 
 class Clock(Protocol):
-    """The toolkit's source of time. If a clock also has a method `sleep(seconds)`, it is used for every pause."""
+    """The toolkit's source of time. If a clock also has a `sleep(seconds)` method, every pause uses that method."""
 
     def now(self) -> datetime:
-        """Return the present instant, aware and in UTC."""
+        """Return the current time as an aware datetime in UTC."""
         ...
 
     def monotonic(self) -> float:
@@ -48,7 +48,7 @@ class SystemClock:
 
 
 def as_clock(clock: Any) -> Clock:
-    """Return the clock that was passed as an argument, or the machine's for None."""
+    """Return the given clock, or a SystemClock if it is None."""
     clock = SystemClock() if clock is None else clock
     if isinstance(clock, type) or not all(callable(getattr(clock, name, None)) for name in ("now", "monotonic")):
         raise wrong_type("clock", "an object with the methods now and monotonic", clock, "Leave it out.")
@@ -56,16 +56,16 @@ def as_clock(clock: Any) -> Clock:
 
 
 def instant_text(instant: datetime) -> str:
-    """Return an instant as RFC 3339 text in UTC with microseconds."""
+    """Return a datetime as an RFC 3339 timestamp in UTC with microseconds."""
     # isoformat rather than strftime, whose %Y pads a year before 1000 on some platforms only.
     return instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_instant(text: str) -> datetime:
-    """Return the instant of an RFC 3339 text, in UTC.
+    """Parse an RFC 3339 timestamp and return it in UTC.
 
     Raises:
-        ValueError: if the text is not an instant, has no offset, or lies outside the years 1 to 9999 in UTC.
+        ValueError: if the text is not a timestamp, has no UTC offset, or is outside the years 1 to 9999 in UTC.
     """
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
@@ -77,7 +77,7 @@ def parse_instant(text: str) -> datetime:
 
 
 def parse_http_date(text: str) -> datetime | None:
-    """Return the instant of an HTTP date in UTC (RFC 9110 section 5.6.7), or None if the text is not one."""
+    """Parse an HTTP date (RFC 9110 section 5.6.7) and return it in UTC, or None if it is not valid."""
     from email.utils import parsedate_to_datetime
 
     try:
@@ -107,7 +107,7 @@ class Authorization(NamedTuple):
     expires_at: datetime | None = None
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the fields of a recording as text and whole numbers, without those that are None."""
+        """Return the fields to store in a recording, as text and integers, without those that are None."""
         texts: dict[type, Callable[[Any], Any]] = {type(None): lambda _: None, datetime: instant_text, int: int}
         fields = {name: texts.get(type(value), str)(value) for name, value in self._asdict().items()}
         return {name: value for name, value in fields.items() if value is not None}
@@ -133,7 +133,7 @@ class Authorization(NamedTuple):
 
 
 def checked_count(value: Any, what: str) -> int:
-    """Return a count from a recording unchanged; anything but a whole number from 1 is a ValueError."""
+    """Return a count from a recording; raise ValueError unless it is a whole number of at least 1."""
     if type(value) is not int or not 1 <= value < _MOST:
         raise ValueError(f"{what} must be a whole number of at least 1")
     return value
@@ -143,7 +143,7 @@ def checked_count(value: Any, what: str) -> int:
 class Call:
     """A request that was sent.
 
-    If it was sent several times, all attributes but `tries` describe the last time.
+    If it was sent several times, all attributes but `tries` describe the last attempt.
 
     Attributes:
         sent_at: when it was sent.
@@ -153,7 +153,7 @@ class Call:
         status: HTTP status code; 599 if no response came.
         elapsed: time from sending to the end of the body, or to the failure; None while the call is unfinished.
         authorized_by: how it was authorized; None for a token request.
-        tries: how often it was sent, from 1.
+        tries: number of times it was sent, at least 1.
         since: reading of the monotonic clock when it was sent, in seconds; meaningless for a replayed call.
     """
 
@@ -168,22 +168,22 @@ class Call:
     since: float = field(default=0.0, compare=False, repr=False)
 
     def start(self, clock: Clock) -> None:
-        """Note that the request is sent now."""
+        """Record the current time as the time at which the request was sent."""
         self.sent_at, self.since = clock.now(), clock.monotonic()
 
     def end(self, clock: Clock) -> None:
-        """Note that the call has ended now, unless it ended earlier."""
+        """Record that the call ends now, unless its end is already recorded."""
         if self.elapsed is None:
             self.elapsed = timedelta(0, clock.monotonic() - self.since)
 
     @property
     def ended_at(self) -> datetime:
-        """The instant at which the call ended, or was sent if it is unfinished."""
+        """The time at which the call ended, or at which it was sent if it is unfinished."""
         return self.sent_at if self.elapsed is None else self.sent_at + self.elapsed
 
 
 class Ledger:
-    """The calls of a session. Threads share it: appending to a list and copying it are atomic."""
+    """The calls of a session. Threads can share it, because appending to a list and copying a list are atomic."""
 
     def __init__(self) -> None:
         self._calls: list[Call] = []
@@ -202,12 +202,12 @@ class Ledger:
 
 @dataclass(slots=True)
 class ResponseSource:
-    """Where a response came from. It is an extension of the response, which pickling drops.
+    """Where a response came from. It is stored in the response's extensions, which pickling drops.
 
     Attributes:
-        describe: returns a description such as `live · live calls, as of …` when a table is made; or None.
-        call: method and path of the call that it answers; "" for a response of another client.
-        replayed_from: name of the cassette's file that it was replayed from; "" for a live one.
+        describe: returns a description such as `live · live calls, as of …`, when a table is made; or None.
+        call: method and path of the call that it answers; "" for a response that another client received.
+        replayed_from: name of the cassette file that it was replayed from; "" for a live response.
     """
 
     describe: Callable[[], str | None] = lambda: None
@@ -216,7 +216,7 @@ class ResponseSource:
 
 
 def source_of(response: Any) -> ResponseSource:
-    """Return the source of a response, to read or to fill in; for anything else, an empty one."""
+    """Return the ResponseSource of a response, to read or to fill in; for any other object, a new empty one."""
     extensions = getattr(response, "extensions", None)
     if not isinstance(extensions, dict):
         return ResponseSource()

@@ -1,8 +1,8 @@
 """Secret text, masked wherever Python would print it, and the register of all secrets that this process knows.
 
-Credentials add their secrets to `REGISTER` when they are made, token responses add theirs when they arrive, and
-`secrets=` of a cassette adds what the user names. Every recorder, log filter, mask and leak check of the process reads
-it. Displays also mask every Secret in `HELD`, which the user's own code made.
+Credentials add their secrets to `REGISTER` when they are made, token responses add theirs when they arrive, and the
+`secrets=` argument of a cassette adds those that the user names. Every recorder, log filter, mask and leak check of the
+process reads `REGISTER`. Displays also mask the Secrets that the user's own code creates, which are kept in `HELD`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ SHORTEST_SECRET = 8  # characters; the value of a shorter secret is too common t
 
 @final
 class Secret:
-    """A secret text, such as a key or a token.
+    """Secret text, such as a key or a token.
 
-    `str`, `repr`, `format` and f-strings show a mask of fixed length; JSON and pickling are refused. `reveal()` is the
-    only way to get the text, and is easy to find in a code review.
+    `str`, `repr`, `format` and f-strings show a mask of fixed length; serializing it to JSON and pickling it raise an
+    error. `reveal()` is the only way to get the text, and is easy to find in a code review.
 
     Args:
         text: the secret text, or another Secret.
@@ -85,9 +85,9 @@ class Secret:
 
 
 class Register:
-    """Secrets in the order in which they became known, each with its kind, shared between threads; none is removed.
+    """Secrets with their kinds, in the order in which they became known. Threads share it; nothing is ever removed.
 
-    It has no lock: a single dictionary operation adds a secret, so finalizers and forked processes never wait for one.
+    It needs no lock, which a finalizer or a forked process could wait for: one dictionary operation adds a secret.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Register:
         return secret in self._kinds
 
     def add(self, kind: str, secret: Secret) -> None:
-        """Add a secret of a kind such as "ACCESS_TOKEN"; an empty secret and one that is known already are ignored."""
+        """Add a secret of a kind such as "ACCESS_TOKEN"; empty and already known secrets are ignored."""
         is_first = not self._kinds
         if secret:
             self._kinds.setdefault(secret, kind)
@@ -123,7 +123,7 @@ class Register:
         return self._kinds.get(secret)
 
     def with_first(self, call: Callable[[], None]) -> None:
-        """Call a function as soon as there is a secret."""
+        """Call a function when the first secret is added, or now if there already is one."""
         self._with_first = call
         if self._kinds:
             call()

@@ -1,10 +1,10 @@
-"""Make text from a server, a cassette or a notebook safe to show, and write what displays and errors share.
+"""Make text from a server, a cassette or a notebook safe to show, and format counts, dates and HTML for display.
 
-Foreign text is escaped for a terminal (`printable`), an error message (`excerpt`), a page (`as_html`) or a job's log
-(`annotation`), and known secrets are masked (`masked`). Counts, dates and lifetimes have the same format everywhere.
+Untrusted text is made safe for a terminal (`printable`), an error message (`excerpt`), a web page (`as_html`) or the
+log of a CI job (`annotation`); `masked` masks known secrets. Counts and dates have the same format everywhere.
 
 HTML cards are readable in light and dark themes and on code-hosting sites, which strip style sheets and classes: styles
-are set on the elements, and colours come from the theme's variables where there are any.
+are inline, and colours come from the theme's variables if it has any.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _UNPRINTABLE = (
 
 
 def printable(text: str) -> str:
-    """Return the text without control, bidirectional and invisible characters; tabs and newlines stay."""
+    """Return the text without control, bidirectional and invisible characters; tabs and newlines are kept."""
     return re.compile(_UNPRINTABLE).sub("", text)
 
 
 def masked(text: str) -> str:
-    """Return the text with the kind of each known secret, such as `<ACCESS_TOKEN>`, in place of the secret.
+    """Return the text with each known secret replaced by its kind, such as `<ACCESS_TOKEN>`.
 
-    Letters may be in another case, as in a host name.
+    Secrets are matched regardless of case, because a host name may be shown in lower case.
     """
     folded = text.lower()
     for kind, secret in REGISTER.since(0):
@@ -52,7 +52,7 @@ def masked(text: str) -> str:
 
 
 def excerpt(text: str, limit: int = 200) -> str:
-    """Return foreign text on one line, without known secrets, safe for a message and cut to `limit` (1 or more)."""
+    """Return untrusted text on one line, with known secrets masked, and cut to `limit` characters (1 or more)."""
     line = masked(" ".join(printable(text).split()))
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
@@ -68,24 +68,24 @@ def count_text(number: int, noun: str) -> str:
 
 
 def date_text(instant: datetime) -> str:
-    """Return the day of an instant, always in English: `12 May 2026`."""
+    """Return the date of a datetime, always in English: `12 May 2026`."""
     return f"{instant.day} {_MONTHS[instant.month - 1]} {instant.year}"
 
 
 def instant_words(instant: datetime) -> str:
-    """Return an instant to the second in UTC: `12 May 2026, 09:30:07 UTC`."""
+    """Return a datetime as text in UTC, to the second: `12 May 2026, 09:30:07 UTC`."""
     utc = instant.astimezone(UTC)
     return f"{date_text(utc)}, {utc.hour:02}:{utc.minute:02}:{utc.second:02} UTC"
 
 
 def minutes_text(left: timedelta) -> str:
-    """Return a remaining lifetime as minutes and seconds, `12:07`; rounded up, so that `0:00` means expired."""
+    """Return a remaining lifetime as minutes and seconds, such as `12:07`, rounded up so that `0:00` means expired."""
     minutes, seconds = divmod(max(0, math.ceil(left.total_seconds())), 60)
     return f"{minutes}:{seconds:02}"
 
 
 def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the valid name that a misspelt name probably means, or None; `cutoff` is the least similarity, 0 to 1."""
+    """Return the valid name closest to a misspelt one, or None; `cutoff` is the minimum similarity, from 0 to 1."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, list(names), n=1, cutoff=cutoff)), None)
@@ -107,18 +107,18 @@ _CELL: Final = "text-align:left;padding:.1em 1.2em .1em 0"
 
 
 def badge(text: str, *, alarming: bool = False) -> str:
-    """Return a word or two in a frame, in the colour of errors if `alarming`."""
+    """Return HTML for a short framed label, in the error colour if `alarming`."""
     colour = f"font-weight:600;color:{_ALARM}" if alarming else _MUTED
     return f'<span style="{_BADGE};{colour}">{as_html(text)}</span>'
 
 
 def code(text: str) -> str:
-    """Return text set as code, shown literally."""
+    """Return HTML that shows the text literally, formatted as code."""
     return f"<code>{as_html(text)}</code>"
 
 
 def card(title: str, badges: Iterable[str], rows: Iterable[tuple[str, str]]) -> str:
-    """Return a frame with a title, badges in HTML, and rows of facts: a name as text, and its value as HTML."""
+    """Return HTML for a card with a title, badges (HTML), and rows, each with a name (text) and a value (HTML)."""
     head = " · ".join([f"<strong>{as_html(title)}</strong>", *badges])
     name = f"{_CELL};vertical-align:top;white-space:nowrap;font-weight:normal;{_MUTED}"
     body = "".join(
@@ -131,7 +131,7 @@ def card(title: str, badges: Iterable[str], rows: Iterable[tuple[str, str]]) -> 
 
 
 def list_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows of text as aligned columns of plain text."""
+    """Return a plain-text table with aligned columns."""
     lines = [tuple(columns), *(tuple(printable(cell).replace("\n", " ") for cell in row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(columns))]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
@@ -143,7 +143,7 @@ SLICE: Final = 1 << 18  # maximum characters per search, since a search blocks a
 def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Match[AnyStr]]:
     """Yield the matches of a pattern in a text, which is searched slice by slice.
 
-    A match is read up to `longest` characters beyond the end of the slice in which it starts.
+    A match can extend up to `longest` characters beyond the end of the slice in which it starts.
     """
     done = 0
     for start in range(0, len(text), SLICE):
@@ -156,7 +156,7 @@ def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Ma
 
 
 def annotation(level: Literal["error", "warning", "notice"], message: str, **properties: str | int | None) -> str:
-    """Return the line in a job's log with which GitHub annotates a `file` and `line`, or the whole run without them."""
+    """Return a log line that makes GitHub annotate a `file` and `line`, or the whole run if they are not given."""
     pairs = ",".join(f"{name}={_escaped(str(value), ':,')}" for name, value in properties.items() if value)
     return f"::{level}{f' {pairs}' if pairs else ''}::{_escaped(message)}"
 

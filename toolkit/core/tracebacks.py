@@ -1,13 +1,13 @@
-"""Errors without the frames that contain credentials.
+"""Remove frames that contain credentials from tracebacks, and find the user's shell and variables.
 
-Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame: in code that
-reads credentials the credentials, and in httpx, httpcore and h11 the authorized request with its headers and bytes.
+Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame. These
+include the credentials in code that reads them, and authorized requests in httpx, httpcore and h11.
 
 - `frameless` is for public functions and constructors that take secrets: their errors do not show the toolkit's frames.
-- `attempt` is for calls of other libraries with secrets: their errors are replaced by ours.
-- `causes` yields all errors linked to one, so that `transport.flow` can remove the frames of each.
+- `attempt` is for passing secrets to other libraries: it replaces their errors with the toolkit's own.
+- `causes` yields an error and all errors linked to it, so that `transport.flow` can remove the frames of each.
 
-A warning points at the nearest line of the user's code (`warn`), whose IPython shell and names are found here too.
+`warn` points at the nearest line of the user's code; `shell` and `name_of` find the IPython shell and variable names.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
     """Decorate a function or constructor that takes secrets, so that its errors do not expose them.
 
     The traceback of any error ends at this decorator, which no longer holds the arguments. Its cause and context are
-    dropped, except an error that the caller was already handling. An error that is neither the toolkit's nor one of
-    Python's about the call itself may quote a secret: it is replaced by a ToolkitError that names its type and place.
+    dropped, except an error that the caller was already handling. An error other than a ToolkitError, a Warning or a
+    TypeError about the signature may quote a secret: it is replaced by a ToolkitError that names its type and place.
 
-    Do not use it for generators and coroutine functions, whose errors are raised only after they have returned.
+    Do not use it for generator or coroutine functions, whose errors are raised only after the call has returned.
     """
 
     @wraps(function)
@@ -60,7 +60,7 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
 def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError]) -> _Result:
     """Return the result of `call`; if it fails, raise the error that `otherwise` makes, without a link to the original.
 
-    For other libraries and foreign signers (cryptography, jwt, json): their errors may contain the text of a key.
+    Use it for other libraries (cryptography, jwt, json) and third-party signers: their errors may contain a key.
     """
     with suppress(Exception):
         return call()
@@ -68,9 +68,9 @@ def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError
 
 
 def causes(error: BaseException, above: Container[FrameType] = ()) -> Iterator[BaseException]:
-    """Yield an error and all errors linked to it, with the members of groups, such as one for each address tried.
+    """Yield an error and all errors linked to it, including the members of groups, such as an error per address tried.
 
-    An error raised in one of the frames `above` is the caller's: it and errors linked only through it are left out.
+    Errors raised in one of the frames `above`, and errors linked only through them, are the caller's and left out.
     """
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()
@@ -86,7 +86,7 @@ def causes(error: BaseException, above: Container[FrameType] = ()) -> Iterator[B
 
 
 def _showable(error: BaseException, name: str) -> BaseException:
-    """Return the error without traceback and chain, or a ToolkitError in its place if it may quote a secret."""
+    """Return the error without its traceback and chain, or a ToolkitError instead if it may quote a secret."""
     places = list(walk_tb(error.__traceback__))
     is_signature_mismatch = isinstance(error, TypeError) and len(places) == 1
     if isinstance(error, Exception) and not (isinstance(error, ToolkitError | Warning) or is_signature_mismatch):
@@ -102,9 +102,9 @@ def _showable(error: BaseException, name: str) -> BaseException:
 
 
 def warn(message: str) -> None:
-    """Warn at the nearest caller outside the toolkit and its HTTP library, however deep the stack is.
+    """Issue a warning that points at the nearest caller outside the toolkit and its HTTP library, at any stack depth.
 
-    Known secrets are masked: a warning may quote names from a response.
+    Known secrets are masked, because a warning may quote names from a response.
     """
     level, frame = 1, sys._getframe()  # noqa: SLF001 - warnings can skip files by prefix only since Python 3.12
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED_OVER:
@@ -113,12 +113,12 @@ def warn(message: str) -> None:
 
 
 def shell() -> Any | None:
-    """Return the running InteractiveShell, or None outside IPython, which is not imported."""
+    """Return the running InteractiveShell, or None outside IPython. This never imports IPython."""
     module = sys.modules.get("IPython.core.getipython")
     return None if module is None else module.get_ipython()
 
 
 def name_of(value: object) -> str:
-    """Return the name of the first variable in the user's notebook with this object, or ""."""
+    """Return the name of the first notebook variable that refers to this object, or ""."""
     names: dict[str, Any] = getattr(shell(), "user_ns", {})
     return next((name for name, held in [*names.items()] if held is value and not name.startswith("_")), "")

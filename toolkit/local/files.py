@@ -2,8 +2,8 @@
 
 Write with `write_atomically`, which replaces an existing file, or with `create_new`, which refuses to. Neither follows
 a link in place of the file, because a cloned project or another user of the folder may have put it there. Read with
-`read_text` or `parse_toml`: their errors do not quote the text. Files that only this user may read are opened with
-`open_own` and `read_private`, and are in a `private_folder`.
+`read_text` and parse with `parse_toml`: their errors do not quote the text. Files that only this user may read are
+opened with `open_own`, read with `read_private`, and kept in a `private_folder`.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _UNFIT_WHEN_OPENED: Final = frozenset({errno.EISDIR, errno.ENXIO, errno.ENOTDIR}
 
 
 class UnfitFile(OSError):
-    """A path that is not a plain file or folder of this user: `filename` is the path, `strerror` the reason."""
+    """Raised if a path is not a regular file or folder of this user; `strerror` is the reason, `filename` the path."""
 
 
 def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Path | None = None) -> None:
-    """Write a file in one step: readers see the old bytes or the new ones, never a part of them.
+    """Write a file in one step: readers see the old content or the new content, never a partly written file.
 
     Args:
         path: the file. Its folder must exist.
         data: the new content.
-        private: True if only the user may read the file; a link in its place is replaced. Otherwise a link is an error,
-            and the file keeps its permissions; a new file gets the default ones.
-        like: the file whose permissions are copied; by default the file itself.
+        private: True to let only this user read the file; a link at the path is then replaced. If False, a link at the
+            path is an error, an existing file keeps its permissions, and a new file gets the default ones.
+        like: the file whose permissions are copied; by default the file that is replaced.
 
     Raises:
-        UnfitFile: if it is a link and `private` is False.
+        UnfitFile: if the path is a link and `private` is False.
         OSError: if the file cannot be written. The old file stays, and no temporary file is left.
     """
     if not private:
@@ -67,8 +67,8 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
 def open_new(file: Path, *, like: Path | None) -> int:
     """Create a file that does not exist yet, and open it for writing.
 
-    It gets the permissions of the file `like`, except those of another group. If `like` does not exist, it gets the
-    default permissions; if `like` is None, only the user may read it.
+    It gets the permissions of the file `like`, but none for the group if the new file has another group. If `like` does
+    not exist, it gets the default permissions; if `like` is None, only the user may read it.
 
     Raises:
         OSError: if it cannot be created, or exists already, even as a dangling link.
@@ -86,10 +86,10 @@ def open_new(file: Path, *, like: Path | None) -> int:
 
 
 def read_file(file: Path, limit: int = -1) -> bytes:
-    """Return the content of a plain file, or its first bytes up to a limit, without ever waiting.
+    """Return the content of a regular file, or its first `limit` bytes, without ever blocking.
 
     Raises:
-        UnfitFile: if it is not a plain file.
+        UnfitFile: if it is not a regular file.
         OSError: if it cannot be read.
     """
     with os.fdopen(open_plain(file, os.O_RDONLY, follows=True), "rb") as stream:
@@ -101,11 +101,11 @@ def read_text(file: Path, what: str, next_step: str) -> str:
 
     Args:
         file: the file. Its path is not quoted in an error: it may be a secret that was put in the wrong place.
-        what: names the file in the error.
+        what: what to call the file in the error.
         next_step: what the error tells the user to do.
 
     Raises:
-        ConfigurationError: if the file is missing, unreadable, not a plain file (a pipe may never end), larger than
+        ConfigurationError: if the file is missing, unreadable, not a regular file (a pipe may never end), larger than
             1 MiB, or not UTF-8 text.
     """
     data = b""
@@ -126,7 +126,7 @@ def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
     """Return the content of a TOML document that may contain secrets; arguments as in `read_text`.
 
     Raises:
-        ConfigurationError: if it is not TOML; it names the line, but not the parser's reason, which may quote the text.
+        ConfigurationError: if it is not valid TOML; it names the line, not the parser's reason, which may quote text.
     """
     import tomllib
 
@@ -139,19 +139,19 @@ def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
 
 
 def toml_string(text: str) -> str:
-    """Return a TOML basic string. JSON writes the same, except for DEL, which TOML wants escaped."""
+    """Return text as a TOML basic string, which is a JSON string in which DEL is escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def source_lines(notebook: str) -> list[int]:
-    """Return the line, from 1, on which each cell's source starts in a notebook file as Jupyter writes it, else []."""
+    """Return the line (from 1) where each cell's source starts; [] if the notebook is not formatted as by Jupyter."""
     return [number for number, line in enumerate(notebook.split("\n"), 1) if line.startswith('   "source":')]
 
 
 def read_private(file: Path, limit: int) -> bytes | None:
     """Return the content of a private file, or None if it is missing, unreadable or larger than `limit` bytes.
 
-    A link, a folder, a pipe, and another user's file count as missing. A failing disk is an OSError.
+    A link, a folder, a pipe, and another user's file count as missing. Other failures are OSErrors.
     """
     try:
         descriptor = open_own(file, os.O_RDONLY)
@@ -163,7 +163,7 @@ def read_private(file: Path, limit: int) -> bytes | None:
 
 
 def open_own(file: Path, flags: int) -> int:
-    """Open a plain file of this user as `open_plain` does; a new file gets the permissions 0600."""
+    """Open a file as `open_plain` does, but only if it belongs to this user; a new file gets the permissions 0600."""
     descriptor = open_plain(file, flags, 0o600)
     if not _is_own(os.fstat(descriptor)):
         os.close(descriptor)
@@ -172,13 +172,13 @@ def open_own(file: Path, flags: int) -> int:
 
 
 def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = False) -> int:
-    """Open a plain file without ever waiting, and never through a link unless links are followed.
+    """Open a regular file without ever blocking, and without following links unless `follows` is True.
 
-    The opened file is checked, so that nobody can exchange it between check and use. Flags and mode are those of
-    `os.open`.
+    The check is made on the open file, so that nobody can swap the file between check and use. Flags and mode are those
+    of `os.open`.
 
     Raises:
-        UnfitFile: if it is a link, or not a plain file.
+        UnfitFile: if it is a link, or not a regular file.
         OSError: if it cannot be opened.
     """
     follows = follows or bool(flags & os.O_EXCL)  # O_EXCL fails for any link
@@ -188,16 +188,16 @@ def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = Fal
         descriptor = os.open(file, flags | _OPENING | (0 if follows else _NO_FOLLOW), mode)
     except OSError as error:
         if error.errno in _UNFIT_WHEN_OPENED:
-            raise UnfitFile(error.errno, "it is not a plain file", str(file)) from None
+            raise UnfitFile(error.errno, "it is not a regular file", str(file)) from None
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise UnfitFile(errno.EINVAL, "it is not a plain file", str(file))
+        raise UnfitFile(errno.EINVAL, "it is not a regular file", str(file))
     return descriptor
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that only its user may enter, or restrict an existing folder of this user to that.
+    """Create a folder that only this user can enter, or remove others' access to an existing folder of this user.
 
     Raises:
         UnfitFile: if it is a link, or belongs to another user.
@@ -212,12 +212,12 @@ def private_folder(folder: Path) -> None:
 
 
 def is_open_to_others(file: Path) -> bool:
-    """Return True if the permissions let other users do something with a file; always False on Windows."""
+    """Return True if the permissions give other users any access to a file; always False on Windows."""
     return os.name == "posix" and bool(stat.S_IMODE(file.stat().st_mode) & _OTHERS)
 
 
 def refuse_link(path: Path) -> None:
-    """Raise UnfitFile if a path is a link, dangling or not; OSError if the disk does not say."""
+    """Raise UnfitFile if a path is a link, even a dangling one; raise OSError if it cannot be checked."""
     if path.is_symlink():
         raise UnfitFile(errno.ELOOP, "it is a link, and links are not followed", str(path))
 
@@ -243,7 +243,7 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
 
 
 def lies_in(path: Path, folder: Path) -> bool:
-    """Return True if a path leads into a folder once links are followed."""
+    """Return True if a path is inside a folder after links are resolved."""
     try:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, ValueError, RuntimeError):  # a loop of links; a null character
@@ -251,7 +251,7 @@ def lies_in(path: Path, folder: Path) -> bool:
 
 
 def workspace_path(path: Path, workspace: Path) -> str:
-    """Return a path as annotations need it: with slashes, and relative to the checkout if it is inside."""
+    """Return a path as annotations need it: with forward slashes, and relative to the checkout if it is inside it."""
     file, folder = path.resolve(), workspace.resolve()
     return (file.relative_to(folder) if file.is_relative_to(folder) else path).as_posix()
 

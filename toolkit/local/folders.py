@@ -3,11 +3,11 @@
 A project may come from anybody: it may be cloned, or in a folder that others can write to, such as /tmp.
 
 - A settings file says where credentials are sent. So it is used only if it belongs to this user, to root, or to the
-  owner of the working folder, who is trusted anyway, because Python runs modules from there.
-- Editors export the `.env` files of projects into the process, and a process cannot tell where its variables come from.
-  So a variable is the user's own only if none of these `.env` files sets it.
+  owner of the working directory, who is trusted anyway, because Python imports modules from there.
+- Editors load the variables in a project's `.env` files into the process, and a process cannot tell where its variables
+  come from. So a variable is the user's own only if none of these `.env` files sets it.
 - The user's configuration folder has saved profiles, keys, and the addresses that credentials may go to; the cache
-  folder has tokens. A variable that a `.env` sets does not move them.
+  folder has tokens. A variable that a `.env` sets cannot change where these folders are.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _ASSIGNED: Final = re.compile(r"""(?<!\w)([^\W\d]\w*)["']?\s*[=:](?=[^\S\r\n]*\S
 def current_project(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder of the project that this process works in.
 
-    That is the folder in TOOLKIT_PROJECT; else the project of the working directory; else that of the running notebook,
-    if Jupyter or VS Code says where it is; else the working directory.
+    It is the first of these: the folder in TOOLKIT_PROJECT; the project of the working directory; the project of the
+    running notebook, if Jupyter or VS Code says where it is; the working directory.
 
     Args:
         environ: environment variables; by default those of the process.
@@ -65,14 +65,14 @@ def current_project(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def project_of(start: Path) -> Path | None:
-    """Return the nearest folder upward that has a `toolkit.toml` or `pyproject.toml`, or None.
+    """Return the nearest folder, from `start` upward, that has a `toolkit.toml` or `pyproject.toml`, or None.
 
-    The search ends at the root of a git repository and at the home folder, which counts only if it is `start`. It
-    skips a folder above `start`, with a warning, if the file or the folder belongs to another user. (On Windows,
+    The search ends at the root of a git repository or at the home folder; the home folder counts only if it is `start`.
+    It skips a folder above `start`, with a warning, if the file or the folder belongs to another user. (On Windows,
     owners are not checked.)
 
     Raises:
-        ConfigurationError: if `start` itself has a `toolkit.toml` of another user.
+        ConfigurationError: if `start` itself has a `toolkit.toml` that belongs to another user.
     """
     start = _absolute(start)
     for folder in _folders_upward(start):
@@ -85,22 +85,23 @@ def project_of(start: Path) -> Path | None:
 
 
 def belongs_to_stranger(file: Path, folder: Path) -> bool:
-    """Return True unless a file, or a link in its place, belongs to this user, root or the folder's owner."""
+    """Return True if a file, or a link in its place, belongs to anybody but this user, root or the folder's owner."""
     trusted = {_user(), _ROOT, *_owners(folder)}
     return _user() is not None and not _owners(file) <= trusted
 
 
 def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
-    """Return the names of variables, in capitals, that the `.env` files around a project set, with the files.
+    """Return the variables that `.env` files around a project set, as a mapping of upper-case names to files.
 
-    The files are in these folders and all above them, below the home folder: the project, the working directory, the
-    folder of the shell, of TOOLKIT_PROJECT, and of the running notebook. What looks like an assignment counts, even
-    within a value, but not in a comment: each editor reads such files in its own way.
+    The files are looked for in the following folders and those above them, up to but not including the home folder: the
+    project, the working directory, the folder in PWD, the folder in TOOLKIT_PROJECT, and the folder of the running
+    notebook. Anything that looks like an assignment counts, even inside a value, but not in a comment line, because
+    editors parse these files differently.
 
     Args:
         project: the folder of the project.
-        beside: True to include siblings and direct subfolders of these folders. An editor with several folders open
-            exports the file of one of them to all.
+        beside: True to include siblings and direct subfolders of these folders, because an editor with several open
+            folders may load the `.env` of one of them for all.
 
     Raises:
         ConfigurationError: if a file is too large to be read, so that it is unknown what it sets.
@@ -120,9 +121,9 @@ def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
 
 
 def own_variable(name: str) -> str | None:
-    """Return a variable of the process; None if it is not set, if a `.env` sets it, or if that is unknown.
+    """Return an environment variable; None if it is not set, if a `.env` sets it, or if that cannot be determined.
 
-    The files in sibling folders count only for variables of the toolkit, because they may be for other programs.
+    The `.env` files in sibling folders count only for TOOLKIT_* variables: they may be for other programs.
     """
     value = os.environ.get(name)
     if not value:
@@ -150,10 +151,10 @@ def config_folder() -> Path:
 
 
 def user_key(name: str, *, makes: bool) -> bytes | None:
-    """Return the key of 32 bytes in the file `<name>.key`, or None; make it there if `makes` is True.
+    """Return the 32-byte key in the file `<name>.key`, or None if there is no file; create it if `makes` is True.
 
     Raises:
-        OSError: if the key cannot be read or made, or if the file is not such a key.
+        OSError: if the key cannot be read or created, or if the file does not contain such a key.
     """
     file = config_folder() / f"{name}.key"
     if makes and not file.exists():
@@ -189,7 +190,7 @@ def _named_project(text: str) -> Path:
 
 
 def _counts(file: Path, start: Path) -> bool:
-    """Check the owner of a project's file. Another user's is refused in `start`, and ignored with a warning above."""
+    """Check a project file's owner: another user's file is an error in `start`, and ignored with a warning above it."""
     is_in_start = file.parent == start
     is_strange = belongs_to_stranger(file, start) or belongs_to_stranger(file.parent, start)
     if not is_strange or (is_in_start and file.name != SETTINGS_FILE):
@@ -206,7 +207,7 @@ def _counts(file: Path, start: Path) -> bool:
 
 
 def _folders_upward(start: Path) -> Iterator[Path]:
-    """Yield a folder and those above it; the home folder and those above that only if it is `start`."""
+    """Yield a folder and those above it, up to the home folder, which is included only if it is `start`."""
     try:
         homes = {Path.home(), Path.home().resolve()}
     except RuntimeError:  # a user without a home folder, as in containers
@@ -221,7 +222,7 @@ def _folders_upward(start: Path) -> Iterator[Path]:
 def _notebook_folder(environ: Mapping[str, str]) -> Path | None:
     """Return the folder of the notebook that runs in this process, if it is known.
 
-    Jupyter's server sets JPY_SESSION_NAME for the kernels that it starts, and VS Code a variable in the notebook.
+    Jupyter's server sets JPY_SESSION_NAME for the kernels that it starts, and VS Code sets a variable in the notebook.
     """
     in_vs_code = getattr(shell(), "user_ns", {}).get("__vsc_ipynb_file__")
     for name in (in_vs_code, environ.get("JPY_SESSION_NAME")):
@@ -243,7 +244,7 @@ def _env_files(project: Path, *, beside: bool) -> Iterator[Path]:
 
 
 def _user() -> int | None:
-    """Return the user ID of this process, or None on Windows, which has owners of another kind."""
+    """Return the user ID of this process, or None on Windows, which has no numeric user IDs."""
     return os.geteuid() if os.name == "posix" else None
 
 

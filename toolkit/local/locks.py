@@ -1,7 +1,7 @@
 """File locks between processes and threads, released when the process that holds them ends.
 
 The package `filelock` is not used: where the kernel does not support locks, it falls back to a marker file, which
-outlives a killed process, and it changes forking for the whole process.
+outlives a killed process, and it changes how the whole process handles forks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOCKED_ELSEWHERE: Final = frozenset({errno.EACCES, errno.EAGAIN, errno.EWOULDBL
 
 
 class FileLock:
-    """A lock that is held until it is released, garbage-collected, or its process ends.
+    """A lock that is held until it is released or garbage-collected, or its process ends.
 
     A forked child does not hold the locks of its parent, and cannot release them.
     """
@@ -63,12 +63,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def try_lock(file: Path) -> FileLock | None:
-    """Return the lock of a file, or None if another process or thread has it. Never waits.
+    """Acquire the lock on a file without blocking; return None if another process or thread holds it.
 
-    The file is created if needed, and nobody may remove it.
+    The file is created if needed, and must never be deleted.
 
     Raises:
-        UnfitFile: if the path is not a plain file of this user, or is a link.
+        UnfitFile: if the path is not a regular file of this user, or is a link.
         OSError: if the file cannot be created, or the disk does not support locks.
     """
     descriptor = open_own(file, os.O_RDWR | os.O_CREAT)

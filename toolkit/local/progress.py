@@ -1,4 +1,4 @@
-"""`progress` iterates over items and shows the progress, with rich's bar in a terminal or its text in a cell."""
+"""Show the progress of a loop with a rich progress bar in a terminal, or the text of that bar in a notebook cell."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def progress(
     ...     session.broker.get(f"/v1/accounts/{number}")
 
     A rich progress bar appears after half a second, and its last line stays, even if the loop is stopped or fails.
-    Nothing is shown while every call of the loop is replayed, or with TOOLKIT_OFFLINE, so that a replayed notebook
-    stays the same, or where nobody would see it, such as in a log.
+    Nothing is shown while all calls of the loop are replayed or if TOOLKIT_OFFLINE is set, so that a replayed notebook
+    stays the same. Nothing is shown either where nobody would see it, such as in a log.
 
     Args:
         items: anything that `for` or, in an async cell, `async for` can iterate over.
-        total: how many items there are, if the items do not know it themselves, as with `frame.itertuples()`,
-            `executor.map(...)` and `asyncio.as_completed(tasks)`.
-        label: what the items are.
+        total: number of items, for `items` without a length, such as `frame.itertuples()`, `executor.map(...)` and
+            `asyncio.as_completed(tasks)`.
+        label: a name for the items, shown before the bar.
 
     Raises:
         ConfigurationError: if `items` cannot be iterated over, or `total` is not a count.
@@ -49,7 +49,7 @@ def progress(
 
 
 class Loop(Generic[Item]):
-    """Items that show the progress of each `for` or `async for` loop through them."""
+    """An iterable that shows the progress of each `for` or `async for` loop over it."""
 
     def __init__(self, items: Iterable[Item] | AsyncIterable[Item], total: int | None, label: str) -> None:
         self._items: Any = items
@@ -76,7 +76,7 @@ class Loop(Generic[Item]):
 def progress_bar(
     label: str, total: int | None, *, seconds: Callable[[], float] = time.monotonic, traffic: SimpleNamespace = TRAFFIC
 ) -> Iterator[Callable[..., None]]:
-    """Provide the function `show(done, note="")`, which shows progress twice a second."""
+    """Provide the function `show(done, note="")`, which updates the bar at most twice a second."""
     started = shown_at = seconds()
     sent, played = traffic.sent, traffic.played
     bar: Bar | None = None
@@ -100,7 +100,7 @@ def progress_bar(
 
 
 class Bar:
-    """A rich progress bar at the terminal, or its text as an output of the running cell, without a widget."""
+    """A rich progress bar in a terminal, or its text as output of the running cell, without a widget."""
 
     def __init__(self, label: str, total: int | None, started: float, seconds: Callable[[], float]) -> None:
         from rich import progress
@@ -128,7 +128,7 @@ class Bar:
         self._progress.start()
 
     def show(self, done: int, note: str) -> None:
-        """Show how many items are done, and a few words."""
+        """Show how many items are done, and a note."""
         self._progress.update(self._task, completed=done, note=note, refresh=True)
         if self._is_in_cell:
             from IPython.display import display
@@ -142,5 +142,5 @@ class Bar:
                 self._output.update(bundle, raw=True)
 
     def end(self) -> None:
-        """Keep the last line on the screen."""
+        """Stop the bar, and leave its last line on the screen."""
         self._progress.stop()

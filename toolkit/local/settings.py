@@ -1,7 +1,7 @@
 """Settings: the eight addresses of the service, the header prefix and the cassettes folder.
 
 They come from `toolkit.toml` in the project folder and from TOOLKIT_* environment variables, which take precedence.
-They never contain credentials, whose variables are in `toolkit.auth.profiles.fields`.
+They never contain credentials; the variables for credentials are in `toolkit.auth.profiles.fields`.
 
 Code and variables come from the user. A settings file may come from anybody, because projects are cloned and pulled.
 That is why settings remember the source of each value: `toolkit.auth.destinations` compares the addresses in a file
@@ -50,25 +50,25 @@ class Settings:
     """Addresses of the service, header prefix and cassettes folder.
 
     Attributes:
-        addresses: URLs without a trailing slash, keyed by service-document name minus `_url`. An address that is
-            not set is an error only when a call needs it.
+        addresses: URLs without a trailing slash, keyed by their names in the service document without `_url`. An
+            address that is not set is an error only when a call needs it.
         header_prefix: prefix of the key headers (section 5.2 of the service document).
-        cassettes: folder of cassettes that are named without a path; relative to `project`.
+        cassettes: folder for cassettes that are given by name instead of by path; relative to `project`.
         project: the folder of `toolkit.toml` or `pyproject.toml`, else the working directory.
         file: the settings file that was read or looked for, or None.
         scrubbing: what to remove from recordings in addition to credentials: lists of strings, named like the arguments
             of `tk.Rules`.
-        scan: the table [scan] as it is in the file; `tk.scan` checks it.
-        publish: "as is" to publish recordings of real accounts without pseudonyms, or None to refuse.
-        stale_after: age from which a recording counts as stale, in days: "180d"; None for never.
-        verify: which certificates sessions trust by default: "system" for those that the machine trusts, or the path of
-            a file with certificate authorities, relative to `project`; None for those of httpx.
+        scan: the [scan] table, exactly as in the file; `tk.scan` checks it.
+        publish: "as is" to publish recordings of real accounts without pseudonyms, or None to refuse that.
+        stale_after: age in days from which a recording counts as stale, such as "180d"; None for never.
+        verify: which certificate authorities sessions trust by default: "system" for those of the machine, the path of
+            a CA certificate file relative to `project`, or None for httpx's default.
         sources: the settings file or variable that each setting comes from, keyed by setting or address name; those not
             listed come from code.
 
     Raises:
         ConfigurationError: if a name is unknown or a value is invalid; `about` is the setting.
-        UnsafeAddress: if an address has userinfo, or is plain http to another machine.
+        UnsafeAddress: if an address contains userinfo, or uses plain HTTP to another machine.
     """
 
     addresses: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -121,13 +121,13 @@ class Settings:
         """Return the settings of `toolkit.toml` and the TOOLKIT_* variables, which take precedence.
 
         Args:
-            path: the settings file; by default `toolkit.toml` of the project of the working directory, if there is one.
+            path: the settings file; by default `toolkit.toml` in the folder of the current project, if there is one.
             environ: environment variables; by default those of the process.
 
         Raises:
             ConfigurationError: if the file given by `path` is missing, a file is unreadable or malformed, it puts the
                 cassettes outside its project, or the name of a variable looks like a misspelt TOOLKIT_* variable.
-            UnsafeAddress: if an address has userinfo, or is plain http to another machine.
+            UnsafeAddress: if an address contains userinfo, or uses plain HTTP to another machine.
         """
         environ = os.environ if environ is None else as_mapping(environ, about="environ", example="os.environ")
         file = current_project(environ) / SETTINGS_FILE if path is None else expanded(path, about="path").absolute()
@@ -162,7 +162,7 @@ class Settings:
         """Return the address with this name, without a trailing slash.
 
         Raises:
-            ConfigurationError: if it is not set; names the setting, the variable and the file.
+            ConfigurationError: if it is not set; the error names the setting, the variable and the file.
         """
         as_choice(name, ADDRESS_NAMES, about="name")
         text = self.addresses.get(name)
@@ -187,7 +187,7 @@ class Settings:
 
     @property
     def trusted(self) -> str | None:
-        """Which certificates sessions trust: "system", the absolute path of a file or folder, or None for httpx's.
+        """Which authorities sessions trust: "system", the absolute path of a file or folder, or None for httpx's.
 
         Raises:
             ConfigurationError: if the path begins with a home folder that does not exist.
@@ -207,7 +207,7 @@ class Settings:
 
 
 def as_settings(settings: Settings | None) -> Settings:
-    """Return the settings, or for None those of the project and the TOOLKIT_* variables.
+    """Return the given settings, or if None, those of the project and the TOOLKIT_* variables.
 
     Raises:
         ConfigurationError: if the argument is something else, or a setting is malformed.
@@ -231,16 +231,16 @@ def is_offline() -> bool:
 
 
 def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
-    """Return which certificates a session that may send trusts: with True, what the settings say, or httpx's.
+    """Return the `verify` value for a session that may send: the argument, but if that is True, the setting, if any.
 
-    The author of a project's `.env` could make sessions trust a server of theirs, log the keys of connections, or name
-    a proxy whose URL refers to a secret, which the editor expands. If such a file sets one of these variables and the
-    session would use it, UnsafeAddress is raised.
+    The author of a project's `.env` could make sessions trust the author's server, write a TLS key log file, or use a
+    proxy whose URL contains a variable that the editor expands to a secret. If a `.env` sets a variable for one of
+    these purposes and the session would use it, UnsafeAddress is raised.
 
     Args:
-        verify: the argument of the session.
+        verify: the session's `verify` argument.
         settings: its settings.
-        needs_proxy: True if it takes its proxy from the variables.
+        needs_proxy: True if the session takes its proxy from environment variables.
     """
     trusted = settings.trusted or True if verify is True else verify
     names = [_KEY_LOG_VARIABLE]
@@ -265,7 +265,7 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
 
 
 def _settings_in(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings in variables; a variable that looks like a misspelt one of the toolkit is an error."""
+    """Return the settings from environment variables; one that looks like a misspelt TOOLKIT_* variable is an error."""
     known = (*VARIABLES.values(), _OFFLINE_VARIABLE, PROJECT_VARIABLE)
     for variable in sorted(environ.keys() - known):
         # TOOLKIT_ is a common prefix: variables of other programs are ignored.
@@ -292,8 +292,8 @@ def _malformed(about: str, what: str, example: str) -> ConfigurationError:
 def _check_cassettes(settings: Settings) -> None:
     """Refuse a cassettes folder outside the project if a settings file or a `.env` names it.
 
-    Cassettes are written there, and files there are replayed: the author of a cloned project must not choose the
-    folder.
+    Cassettes are written to and replayed from this folder, so the author of a cloned project must not be able to put it
+    outside the project.
     """
     source, project, folder = settings.place_of("cassettes"), settings.project, Path(settings.cassettes)
     if source == VARIABLES["cassettes"]:  # which comes from the user, unless the project's `.env` sets it

@@ -2,8 +2,8 @@
 
 - `panel`: `tk.panel()` and its widget, which connects and shows the session. At the top is the form (`panel_form`),
   below it the session (`panel_view`, with its .js and .css).
-- `secret_input`: the fields of the form, whose text stays in the page (.js, .css). A secret goes from the page to the
-  credentials in one binary message; everything that is visible is in traits, which are saved.
+- `secret_input`: the fields of the form, with their .js and .css; their text stays in the page. A secret goes from the
+  page to the credentials in one binary message; everything visible is in traits, which are saved with the notebook.
 - `connecting`: opens the session, tries it with one call, and describes what went wrong.
 - `magics`: `%load_ext toolkit` starts masking and adds `%%cassette`, which records or replays one cell.
 - `masking`: wraps the shell, its kernel and its streams so that they show no secret.

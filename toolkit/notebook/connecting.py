@@ -67,8 +67,8 @@ def connect(
 ) -> Connection:
     """Open the session and, unless it replays, try the credentials with one call.
 
-    The trial call is live and made in another session. So it is neither recorded nor listed among the session's calls,
-    and a replay gives the same results as the recording. Recording adds to an existing cassette.
+    The trial call is live and made in a separate session, so it is neither recorded nor listed among the session's
+    calls, and a replay gives the same results as the recording. Recording adds to an existing cassette.
 
     Raises:
         ToolkitError: if the session cannot be opened or the service refuses the credentials; nothing is left open.
@@ -93,7 +93,7 @@ def connect(
 
 
 def _check_recorded(session: Session) -> None:
-    """Refuse a replay in which every call would miss."""
+    """Refuse a replay if the cassette has calls, but none from the session's environment."""
     cassette = session.cassette
     recorded = cassette.contents.environments if cassette else []
     if cassette and recorded and session.environment not in recorded:
@@ -122,7 +122,7 @@ def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: 
 
 
 def _field_of(error: ToolkitError, fields: Sequence[Field]) -> str:
-    """Return the field that an error is about; for refused credentials, the secret or what the service names."""
+    """Return the name of the field that an error is about; for refused credentials, the secret, or the scope."""
     names = [field.name for field in fields]
     proof = next((field.name for field in fields if field.is_proof), "")
     if isinstance(error, TokenRefused) and error.error == "invalid_scope" and fields:
@@ -133,9 +133,10 @@ def _field_of(error: ToolkitError, fields: Sequence[Field]) -> str:
 
 
 def obstacle(environment: Environment, settings: Settings, *, for_visitors: bool) -> Problem | None:
-    """Return why an environment cannot be called now with any choice, or None.
+    """Return why no call to an environment is possible now, whatever the user chooses, or None.
 
-    The trial call goes to the interface of the accounts, and a broker partner's token comes from the auth interface.
+    The trial call needs the address of the interface with the accounts, and a broker partner's token needs that of the
+    auth interface.
     """
     if is_over(environment, settings):
         step = "To continue, run service = tk.practice().start() in a cell."
@@ -167,7 +168,7 @@ def wrong_name(name: str, settings: Settings) -> Problem | None:
 
 
 def untrusted(new: Sequence[Change]) -> Problem:
-    """Return the problem with a project that names destinations that the user has not allowed yet."""
+    """Return the Problem for destinations that a project names and the user has not allowed yet."""
     lines = [change.in_words() for change in new]
     advice = f"Whoever set this destination would receive the credentials. If you trust it, tick “{TRUST}”."
     return Problem("The destination of these credentials is new.", "\n".join([*lines, advice]))
@@ -176,10 +177,10 @@ def untrusted(new: Sequence[Change]) -> Problem:
 def ask(fields: Sequence[Field], environment: Environment) -> Mapping[str, Secret | Path]:
     """Ask below the cell for the values of fields, without echo; for a private key, ask for the path of its file.
 
-    Options are not asked for.
+    It does not ask for optional fields.
 
     Raises:
-        ConfigurationError: if questions cannot be answered here, or typing would be visible.
+        ConfigurationError: if questions cannot be answered here, or the typed text would be visible.
     """
     if not can_ask():
         what = "Credentials cannot be typed here."

@@ -1,4 +1,4 @@
-"""`%load_ext toolkit` masks known secrets in what is shown, and adds the cell magic `%%cassette NAME [--mode MODE]`.
+"""`%load_ext toolkit` masks known secrets in all output, and adds the cell magic `%%cassette NAME [--mode MODE]`.
 
 In a cell that starts with `%%cassette`, every session without its own cassette uses this one. `without_cell_magic`
 turns the first line into the line magic `%cassette`; IPython's events tell when the cell ends.
@@ -69,7 +69,7 @@ class Magics:
         self._counts_before = {own: _counts(own) for _, own in self._own_cassettes()}
 
     def start_of_cell(self, cell: ExecutionInfo) -> None:
-        """Note that a cell has started."""
+        """Remember the cell that has started."""
         self._latest = cell
 
     def end_of_cell(self, result: ExecutionResult | None) -> None:
@@ -97,7 +97,7 @@ class Magics:
                 _print(what, sys.stderr)
 
     def _own_cassettes(self) -> Iterator[tuple[str, Cassette]]:
-        """Yield the cassettes of the sessions and panels in variables, each with the name of its variable."""
+        """Yield the cassettes of sessions and panels held in variables, each with the name of the variable."""
         panels = sys.modules.get("toolkit.notebook.panel")  # loaded if there is a panel
         for name, value in [*self._shell.user_ns.items()]:
             kind = type(value)  # isinstance() would ask a proxy, which may answer with an error
@@ -113,21 +113,21 @@ def _counts(cassette: Cassette) -> tuple[int, int]:
 
 
 def _summary(cassette: Cassette) -> str:
-    """Say what was done with a cassette since it was opened, in the same words in every replay."""
+    """Describe what was done with a cassette since it was opened, in the same words in every replay."""
     counts = (("replayed", cassette.play_count), ("recorded", cassette.recorded_count))
     parts = [f"{verb} {count_text(count, 'interaction')}" for verb, count in counts if count]
     return f"{' and '.join(parts) or 'nothing in this cell used the cassette'} ({cassette.path.name})."
 
 
 def _print(text: str, stream: TextIO) -> None:
-    """Print a line of the cell's output. A warning would show a line of this file, and its path."""
+    """Print a line as output of the cell. A warning would also show the path of this file and a line of it."""
     print(printable(f"{_CELL_MAGIC}: {text}"), file=stream)
 
 
 def without_cell_magic(lines: list[str]) -> list[str]:
     """Return the lines of a cell, with `%%cassette` in the first line replaced by the line magic of that name.
 
-    This lets the rest of the cell run like any other: with `await`, its own traceback, and its last expression
+    This lets the rest of the cell run like any other: `await` works, tracebacks are its own, and its last expression is
     shown. It may begin with another cell magic, such as `%%time`.
     """
     if lines and lines[0].startswith(_CELL_MAGIC):

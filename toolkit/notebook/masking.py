@@ -1,13 +1,13 @@
 """Mask known secrets in what a kernel shows: displays, results, stdout, stderr, tracebacks, help and widgets.
 
-`masked` replaces secrets in text, bytes and containers of these, and `MaskedStream` in a stream, where a secret may
-arrive in pieces. `Masking` wraps the methods of one shell, so it applies to threads and tasks too. In a kernel,
-messages are masked once more when they are sent, because only then is text that was written in pieces complete.
+`masked` replaces secrets in text, bytes and containers of these; `MaskedStream` replaces them in a stream, where a
+secret may arrive in pieces. `Masking` wraps the methods of one shell, so it applies to threads and tasks too. In a
+kernel, messages are masked once more when they are sent, because text that was written in pieces is complete only then.
 
 Control and bidirectional characters, which may come from a service, are also removed from displayed pandas tables.
 
-What a cell or a subprocess writes without Python's streams, such as with `os.write`, is masked in a kernel, but not in
-the server's log or at a plain terminal.
+Output that bypasses Python's streams, such as that of `os.write` or a subprocess, is masked in a kernel, but not in the
+server's log or in a plain terminal.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Known:
         self._lock = threading.RLock()
 
     def up_to_date(self) -> Self:
-        """Add the secrets that are new."""
+        """Add new secrets, and return self."""
         if self._counts != (len(REGISTER), len(HELD)):
             with self._lock:
                 registered, held = REGISTER.since(self._counts[0]), list(HELD)[self._counts[1] :]
@@ -80,10 +80,10 @@ _KNOWN: Final = _Known()
 
 
 def masked(value: Any) -> Any:
-    """Return a value without known secrets, or the same object if it does not contain any.
+    """Return a value with known secrets masked, or the same object if it does not contain any.
 
     Every secret that the process knows is replaced by its placeholder, in every form, and so are pieces of a secret
-    that a display has truncated. Errors are never raised: text that cannot be checked is not shown.
+    that a display has truncated. It never raises an error: text that cannot be checked is not shown.
     """
     if isinstance(value, Mapping | list | tuple):
         with suppress(Exception):  # if this fails, each item is checked separately
@@ -98,7 +98,7 @@ def masked(value: Any) -> Any:
 
 
 def _masked(value: Any) -> Any:
-    """Return a value of the same type in any case, because content of another type would stop the kernel."""
+    """Return the masked value, always of the same basic type, because content of another type would stop the kernel."""
     if isinstance(value, Mapping):
         return {_masked(key): _masked(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -128,7 +128,7 @@ def _masked_text(text: str) -> str:
 
 
 def _texts_in(value: Any, texts: list[str]) -> list[str]:
-    """Return every string in a value, appended to `texts`; a list is faster here than nested generators."""
+    """Append every string in a value to `texts`, and return it; a list is faster here than nested generators."""
     if isinstance(value, str):
         texts.append(value)
     elif isinstance(value, bytes | bytearray):
@@ -140,10 +140,10 @@ def _texts_in(value: Any, texts: list[str]) -> list[str]:
 
 
 class MaskedStream:
-    """Takes the place of `sys.stdout` or `sys.stderr`, and masks what is written there, even in pieces.
+    """A replacement for `sys.stdout` or `sys.stderr` that masks what is written to it, even in pieces.
 
-    A secret written in pieces would be partly on screen before it is complete. So text that ends with the beginning
-    of a secret waits for the next write, or for the end of the cell.
+    A secret written in pieces would be partly on screen before it is complete. So if text ends with what may be the
+    beginning of a secret, that part is held back until the next write or the end of the cell.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -153,7 +153,7 @@ class MaskedStream:
         self._held = ""
 
     def write(self, text: Any) -> Any:
-        """Write masked text, without an end that may be part of a secret."""
+        """Write masked text, but hold back an end that may be the beginning of a secret."""
         if not isinstance(text, str):
             return self.stream.write(masked(text))
         with self._lock:
@@ -337,7 +337,7 @@ def _masked_buffer(buffer: Any) -> Any:
 
 
 def _input(streams: Sequence[MaskedStream], inner: Callable[..., Any]) -> Callable[..., Any]:
-    """Show all text before `input()` asks, and remember the answer, for a warning if credentials are made from it."""
+    """Write held-back text before `input()` asks, and remember the answer, to warn if credentials are made from it."""
 
     def ask(*args: Any, **more: Any) -> Any:
         for stream in streams:

@@ -49,7 +49,7 @@ def panel(
     *,
     settings: Settings | None = None,
 ) -> Panel:
-    """Show a form to connect with; the session is then `panel.session`.
+    """Show a form for connecting; once connected, `panel.session` is the session.
 
     The arguments are the initial choices in the form. If the cassette exists, the panel replays it at once, which sends
     nothing and needs no credentials. In Voila, whose visitors do not own the machine, neither saved credentials nor
@@ -69,7 +69,7 @@ def panel(
 
 
 class Panel(ipywidgets.VBox):  # type: ignore[misc]
-    """The widget that `panel()` returns; it shows itself at the end of a cell."""
+    """The widget that `panel()` returns; it is displayed if it is the last expression of a cell."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return self._connection.session if self._connection else None
 
     def connect(self) -> Session:
-        """Connect with the choices in the form, like the button, and return the session.
+        """Connect with the choices in the form, as the Connect button does, and return the session.
 
         Use it in a front end that does not show the panel's fields: it asks for their values below the cell and hides
         what is typed. For a private key, it asks for the path of the file.
@@ -168,7 +168,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return f"<Panel: {self._words()}>"
 
     def _ipython_display_(self) -> None:
-        """Show a text, and the widget as a second output; the text helps if the widget cannot be shown later."""
+        """Show a text, and the widget as a second output; the text remains if the widget cannot be shown later."""
         html = panel_view.saved_html(self._words(), self._variable(), self._label)
         show({"text/plain": repr(self), "text/html": html}, raw=True)  # type: ignore[no-untyped-call]
         bundle = self._repr_mimebundle_() or {}
@@ -198,7 +198,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._form.inputs.ask()
 
     def _answered(self) -> None:
-        """Connect with what the page sent, unless another choice was made since."""
+        """Connect with what the page sent, unless another choice has been made since."""
         with self._turn:
             texts, names = self._form.inputs.take(), {field.name for field in self._form.fields}
             if names:
@@ -234,7 +234,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
                 self._edited()
 
     def _edited(self) -> None:
-        """Say whether the session matches the choices in the form; only then can its credentials be saved."""
+        """Show whether the session matches the choices in the form; its credentials can be saved only if it does."""
         is_session = self._connection is not None and self._form.choice == self._connected_choice
         self._form.offer_saving(is_offered=is_session and self._typed is not None)
         if self._connection is None:
@@ -249,7 +249,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             self._view.say(_EDITED, "idle")
 
     def _greeted(self) -> None:
-        """Answer a page that shows the panel, and offer the current choices."""
+        """Send the token to a page that has just shown the panel, and offer the current choices."""
         self._follow()
         self._send_token()
 
@@ -345,15 +345,15 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._view.send_token(self._sent_token, session.now() if session else None)
 
     def _variable(self) -> str:
-        """Return the name of the variable with this panel, or "" if there is none; visitors do not see cells."""
+        """Return the variable that holds this panel; else "panel" for visitors, who do not see cells, or ""."""
         return tracebacks.name_of(self) or ("panel" if self._for_visitors else "")
 
 
 def is_for_visitors(environ: Mapping[str, str]) -> bool:
-    """Return True if this kernel answers visitors of a Voila server, who do not own the machine.
+    """Return True if this kernel serves visitors of a Voila server, who do not own the machine.
 
-    A kernel that Voila starts ahead of its visitor gets neither the address of the request nor the name of the server,
-    so any of Voila's variables counts.
+    A kernel that Voila starts before a visitor arrives is given neither the URL of the request nor the name of the
+    server, so any VOILA_* variable counts.
     """
     server = environ.get("SERVER_SOFTWARE", "").lower()
     return server.startswith("voila/") or any(name.upper().startswith("VOILA_") for name in environ)

@@ -1,7 +1,7 @@
-"""The form of the panel: environment, mode, cassette and credentials. Each choice decides what the others offer.
+"""The form of the panel: environment, mode, cassette and credentials. Each choice determines the options of the others.
 
-All controls are made at once, and those that the current choices do not need are hidden. Controls are never made again,
-so the keyboard focus stays where it is.
+All controls are created at the start, and those that the current choices do not need are hidden. Controls are never
+recreated, so the keyboard focus stays where it is.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ CredentialsChoice = Credentials | str | CredentialKind
 class Form:
     """The controls of one panel.
 
-    Visitors do not see saved profiles or the cassettes folder, and cannot record. The functions are called when Connect
-    or Enter is pressed, when the page has sent the typed values, when Save is pressed, and when something is chosen.
+    Visitors do not see saved profiles or the cassettes folder, and cannot record. `pressed` is called when Connect or
+    Enter is pressed, `answered` when the page has sent the typed values, `saved` when Save is pressed, and `edited`
+    when something is chosen.
     """
 
     def __init__(
@@ -139,12 +140,12 @@ class Form:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The fields that are shown to type credentials into; none before the destination is known and trusted."""
+        """The input fields to show for credentials; empty until the destination is known and trusted."""
         return FIELDS[self.kind] if self.kind and self.obstacle is None else ()
 
     @property
     def kind(self) -> CredentialKind | None:
-        """The kind of the credentials that have to be typed; None if others are chosen."""
+        """The kind of credentials to type; None if nothing has to be typed."""
         return self.credentials if isinstance(self.credentials, CredentialKind) else None
 
     @property
@@ -166,7 +167,7 @@ class Form:
         self._choice_changed()
 
     def add(self, credentials: Credentials) -> None:
-        """Until the kernel ends, offer credentials that were typed and accepted; choose them, and forget their text."""
+        """Offer accepted typed credentials for as long as the kernel runs; select them, and empty their fields."""
         new = (credentials.environment, credentials.kind, credentials.name)
         self._in_notebook = [own for own in self._in_notebook if (own.environment, own.kind, own.name) != new]
         self._in_notebook.append(credentials)
@@ -179,7 +180,7 @@ class Form:
             _show(control, is_shown=is_offered and not self._for_visitors)
 
     def arrange(self, credentials: CredentialsChoice | None) -> None:
-        """Offer what can be chosen now, choose these credentials or the first, and show what prevents connecting."""
+        """Update the options, select these credentials or the first option, and show what prevents connecting."""
         self._arrange_cassettes()
         if self.mode is not Mode.REPLAY:
             options = self._credential_options()
@@ -196,7 +197,7 @@ class Form:
         self.clear()
 
     def _arrange_cassettes(self) -> None:
-        """Offer the current cassettes; after a recording, replay begins with it."""
+        """Offer the current cassettes; in replay mode, the last recording is preselected."""
         mode, before, self._arranged_mode = self.mode, self._arranged_mode, self.mode
         named = [name for name in dict.fromkeys((self.recorded, self._named_cassette)) if name is not None]
         files = [] if self._for_visitors else sorted(self._own_settings.cassettes_folder.glob("*.yaml"))
@@ -216,7 +217,7 @@ class Form:
         _show(self._name, is_shown=mode is Mode.RECORD and chosen == NEW_CASSETTE)
 
     def clear(self) -> None:
-        """Remove the text about the last attempt, and show what prevents connecting."""
+        """Remove the message about the last attempt, and show what prevents connecting."""
         problem = self.obstacle or self._profile_problem()
         chosen = self.credentials if isinstance(self.credentials, Credentials) else None
         settings = None if self.mode is Mode.REPLAY else self.settings
@@ -227,7 +228,7 @@ class Form:
         self.inputs.problems = {}
 
     def complain(self, problem: Problem) -> None:
-        """Show a problem beside its field or below the button, and empty a field if it has a refused secret."""
+        """Show a problem beside its field or below the button, and empty the field if its secret was refused."""
         field = next((field for field in self.fields if field.name == problem.field), None)
         if field is None:
             html = problem_html(problem)
@@ -249,7 +250,7 @@ class Form:
 
     @cached_property
     def profiles(self) -> list[Profile]:
-        """The saved profiles, read when something has to be sent; a replay needs none, and visitors get none."""
+        """The saved profiles, read only when needed: a replay does not need them, and visitors do not see them."""
         if self._for_visitors:
             return []
         from toolkit.auth.profiles.saving import saved_credentials
@@ -277,7 +278,7 @@ class Form:
         return [(label, mode) for mode, label in _MODE_LABELS.items() if mode in modes]
 
     def _credential_options(self) -> list[tuple[str, CredentialsChoice]]:
-        """Return the credentials of the environment: of this notebook, saved, of practice services, and to be typed."""
+        """Return the credentials to offer: this notebook's, saved ones, practice services', and new ones to type."""
         environment = self.environment
         kinds = [kind for kind in CredentialKind if kind in environment.rules.credentials]
 
@@ -307,7 +308,7 @@ class Form:
         return next(value for start in starts for _, value in options if value == start)
 
     def _offer(self, dropdown: Any, options: Sequence[tuple[str, Any]], value: Any) -> None:
-        """Give a dropdown other options and choose one, without treating it as the user's choice."""
+        """Replace the options of a dropdown and select one, without treating it as the user's choice."""
         if tuple(dropdown.options) != tuple(options) or dropdown.value != value:
             self._is_arranging = True
             with dropdown.hold_sync():
@@ -331,7 +332,7 @@ class Form:
         return Problem("There are no cassettes to replay.", "" if self._for_visitors else step)
 
     def _new_destinations(self) -> list[Change]:
-        """Return where a file of the project would send typed credentials, if that is not allowed yet."""
+        """Return the destinations that files of the project set for typed credentials and that are not yet trusted."""
         if self.kind is None or self._for_visitors or (self.environment, self.kind) in self._trusted:
             return []  # what the owner of the machine allowed is not shown to visitors
         with suppress(ToolkitError):  # an unreadable list of them is an error only when something has to be sent

@@ -1,8 +1,8 @@
 """The session on the panel: status, facts and latest calls.
 
-`facts_of` returns the strings that the page shows (panel_view.js), always the same for the same session. What depends
-on the present, such as the age of a recording and the remaining lifetime of a live token, is computed in the page, so
-that it is not saved in the notebook.
+`facts_of` returns the strings that the page (panel_view.js) shows; they are always the same for the same session.
+Values that depend on the current time, such as the age of a recording and the remaining lifetime of a live token, are
+computed in the page, so that they are not saved in the notebook.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class SessionView(anywidget.AnyWidget):
     """Status line and facts of a session.
 
     The remaining lifetime of a live token is sent to the page in a message and counted down there, so that the traits,
-    and the saved notebook, do not depend on the present. When a page shows this view, `greeted` is called, which
-    answers with `send_token`.
+    and with them the saved notebook, do not depend on the current time. When a page shows this view, `greeted` is
+    called; it replies with `send_token`.
     """
 
     _esm = _HERE.with_suffix(".js").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ class SessionView(anywidget.AnyWidget):
     def send_token(self, token: Token | None, now: datetime | None = None) -> None:
         """Send the lifetime of the live token in seconds to the page, or None without a token.
 
-        Either message shows the page that the kernel still answers.
+        Either message tells the page that the kernel still responds.
         """
         message: dict[str, object] = {"type": "token", "remaining": None}
         if token is not None and now is not None:
@@ -105,7 +105,7 @@ def account_text(environment: Environment, mode: Mode, *, is_practice: bool) -> 
 def facts_of(connection: Connection, name: str) -> dict[str, Any]:
     """Return what the panel shows of a session, as text that the page escapes; none of it is secret.
 
-    `name` is the notebook's name for the session, such as "panel.session", and empty if no variable has the panel.
+    `name` is the expression for the session in the notebook, such as "panel.session", or empty if there is none.
     """
     session, cassette, environment = connection.session, connection.session.cassette, connection.session.environment
     calls = session.calls(last=SHOWN)
@@ -148,9 +148,9 @@ def _row(call: Any) -> list[str]:
 
 
 def saved_html(text: str, variable: str, label: str) -> str:
-    """Describe the panel in a few words for places without widgets: a code-hosting site, a printed page, no kernel.
+    """Return HTML that describes the panel where widgets are not shown, as in print or without a kernel.
 
-    A page that shows the widget with this label hides the text; one that cannot shows it instead of its own message.
+    A page that shows the widget with this label hides this text. Others show it in place of their own message.
     """
     to_use = f"run this cell again; if no fields appear, {variable or 'panel'}.connect() asks below the cell"
     words = card("Panel", [badge(text)], [("To use it", as_html(to_use))])
@@ -166,6 +166,6 @@ def badge_html(account: str) -> str:
 
 
 def problem_html(problem: Problem) -> str:
-    """Return a problem and its next step; a screen reader announces them when they appear."""
+    """Return HTML for a problem and its next step; a screen reader announces them when they appear."""
     lines = "".join(f"<div>{as_html(line)}</div>" for line in (problem.what, *problem.next_step.splitlines()))
     return f'<div class="toolkit-problem" role="alert">{lines}</div>'

@@ -1,9 +1,9 @@
 """Fields for secrets. Their text stays in the page until the kernel asks for it, and is never in a trait.
 
-A trait is saved with the notebook, even if its text was typed but not submitted. Here the text stays in the page. When
-the kernel asks, the page sends it as the binary part of a message, which neither the notebook nor the widget state nor
-a kernel's debug log keeps. Afterwards the kernel tells the page which fields to empty: all of them if the values were
-accepted, the refused secret if they were not.
+A trait is saved with the notebook, even if the user typed its text but did not submit it. Instead, when the kernel
+asks, the page sends the text as the binary part of a message, which is not kept in the notebook, the widget state or a
+kernel's debug log. Afterwards the kernel tells the page which fields to empty: all of them if the values were accepted,
+or only the field of the refused secret.
 
 `FIELDS` are the fields of each kind of credentials, `SecretInput` shows them, and `make_credentials` makes credentials
 from what was typed.
@@ -44,7 +44,7 @@ class Field:
 
     @property
     def label(self) -> str:
-        """The label on the panel: "Client secret"."""
+        """The label on the panel, such as "Client secret"."""
         return field_in_words(self.name)
 
 
@@ -78,8 +78,8 @@ FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
 class SecretInput(anywidget.AnyWidget):
     """The fields of one form.
 
-    `answered` is called when the page has sent the values, which `take()` then returns, and `submitted` when Enter is
-    pressed in a field.
+    `answered` is called when the page has sent the values, which `take()` then returns. `submitted` is called when
+    Enter is pressed in a field.
     """
 
     _esm = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
@@ -113,7 +113,7 @@ class SecretInput(anywidget.AnyWidget):
         self.send({"type": "ask", "number": self._asked})
 
     def take(self) -> dict[str, Secret]:
-        """Return the values that the page sent, by field, and forget them; empty if the front end drops buffers."""
+        """Return the values that the page sent, by field (none if the front end drops buffers), and forget them."""
         texts, self._texts = self._texts, {}
         return texts
 
@@ -146,7 +146,7 @@ def _texts(names: Sequence[str], buffers: Any) -> dict[str, Secret]:
 def make_credentials(
     kind: CredentialKind, environment: Environment, texts: Mapping[str, Secret | Path], *, name: str
 ) -> Credentials:
-    """Make credentials from typed values, without the white space around them, which often comes with pasted text.
+    """Create credentials from typed values, without the surrounding whitespace that pasted text often has.
 
     A private key may be a path to its file. Options and a passphrase may be empty or missing.
 

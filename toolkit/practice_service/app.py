@@ -1,8 +1,8 @@
-"""The practice service as an ASGI application: one Starlette application for each address, behind delays and faults.
+"""The practice service as an ASGI application: one Starlette application per interface, behind delays and faults.
 
 The port of a request identifies the address that it was sent to. The service document shows three endpoints, and the
-payload of one. The others are below `/v1/practice/` and `/v2/practice/`, so that they are not mistaken for the
-document's. Paging is the practice service's own as well: a page token belongs to one list of one holder.
+payload of one of them. All further endpoints are under `/v1/practice/` and `/v2/practice/`, so that they are not
+mistaken for the document's. Paging is not in the document either: a page token belongs to one list of one holder.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _INTERFACES: Final[Mapping[str, Interface]] = {
 
 
 class PracticeApp:
-    """The ASGI application; `addresses` are the names of addresses by port."""
+    """The ASGI application; `addresses` maps ports to the names of addresses."""
 
     def __init__(self, world: World, addresses: Mapping[int, str]) -> None:
         self._world = world
@@ -132,7 +132,7 @@ class PracticeApp:
         }
 
     def _get(self, path: str, payload: _Payload) -> Route:
-        """Return a route that responds with the payload for a request of a holder at an instant."""
+        """Return a GET route that responds with the holder's payload for the request at the current time."""
 
         async def answer(request: Request) -> Response:
             return JSONResponse(payload(request, self._holder(request), self._clock.now()))
@@ -140,7 +140,7 @@ class PracticeApp:
         return Route(path, answer)
 
     def _holder(self, request: Request) -> str:
-        """Return the calling account or correspondent, whose name determines what is made up for it."""
+        """Return the name of the calling account or correspondent, which determines the data that is made up for it."""
         caller = self._world.authenticator.caller(request.headers, request.state.address)
         self._world.stats.by_credentials[caller.name] += 1
         holder = caller.name.removesuffix("-secret").removesuffix("-key")
@@ -151,7 +151,7 @@ class PracticeApp:
         return holder
 
     def _seconds_to_wait(self, holder: str) -> int:
-        """Count a call and return 0; if it exceeds the rate limit, return the seconds until the next may pass."""
+        """Count a call and return 0; if it exceeds the rate limit, return the seconds until a call is allowed."""
         rate, now = self._world.rate_limit, self._clock.monotonic()
         if rate is None:
             return 0
@@ -248,7 +248,7 @@ def _bars(request: Request, _: str, now: datetime) -> Any:
 
 
 def _number(query: Mapping[str, str], name: str, *, default: int, most: int = 10**9) -> int:
-    """Return a positive number of a query."""
+    """Return a query parameter as a positive integer."""
     text = query.get(name, str(default))
     if not text.isdecimal() or not 0 < int(text) <= most:
         raise RequestRefusedError(400, "bad_query", f"{name} must be a whole number from 1 to {most}.")
@@ -256,9 +256,9 @@ def _number(query: Mapping[str, str], name: str, *, default: int, most: int = 10
 
 
 def _page(query: Mapping[str, str], name: str, items: Sequence[int], *, size: int) -> tuple[Sequence[int], str | None]:
-    """Return the page of a list that a query asks for, and the token of the next page, or None at the end.
+    """Return the requested page of a list, and the token of the next page, or None if this is the last page.
 
-    `name` identifies what page tokens belong to: the list with its holder and filters.
+    `name` identifies the list, including its holder and filters; page tokens are valid only for that list.
     """
     size = _number(query, "page_size", default=size, most=_LARGEST_PAGE)
     start, token = 0, query.get("page_token")

@@ -1,8 +1,8 @@
-"""Authenticate the callers of a practice service: its credentials and tokens, and the checks of each request.
+"""Authenticate the callers of a practice service: create its credentials and tokens, and check each request.
 
 Each environment has two holders: accounts for `live` and `paper`, correspondents for the broker environments (section
-1, rule 5 of the service document). Their credentials are new for every service. Errors of the token endpoint are those
-of RFC 6749 section 5.2, and assertions are checked as in RFC 7523 section 3, since the document shows neither.
+1, rule 5 of the service document). Every service creates new secrets and keys for them. The document does
+not show errors and checks of token requests; they follow RFC 6749 section 5.2 and RFC 7523 section 3.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ C = TypeVar("C", ClientSecret, ClientKey)
 class RequestRefusedError(Exception):
     """A request that is answered with an error status.
 
-    `detail` says what is wrong and must not quote anything that the caller sent; at the token endpoint it has no quotes
-    or backslashes, and `error` is one of the codes of RFC 6749 section 5.2.
+    `detail` says what is wrong and must not quote anything that the caller sent; at the token endpoint it must not
+    contain quotes or backslashes, and `error` is one of the codes of RFC 6749 section 5.2.
     """
 
     def __init__(self, status_code: int, error: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
@@ -52,7 +52,7 @@ class RequestRefusedError(Exception):
 
 
 class _ByName(dict[str, Credentials]):
-    """Credentials by name; the error for an unknown name lists the names."""
+    """Credentials by name; the error for an unknown name lists the known names."""
 
     def __getitem__(self, name: str) -> Credentials:
         return super().__getitem__(as_choice(name, self, about="name"))
@@ -61,7 +61,7 @@ class _ByName(dict[str, Credentials]):
 class Authenticator:
     """Recognizes callers by their key pair (section 5.2) or token (section 5.1), and clients by their token request.
 
-    `credentials` are those that it accepts, by name; `token_validity` is in seconds, at least 2.
+    `credentials` has the accepted credentials by name; `token_validity` is in seconds, at least 2.
     """
 
     def __init__(self, token_validity: float, clock: Clock) -> None:
@@ -76,7 +76,7 @@ class Authenticator:
         self.credentials: Mapping[str, Credentials] = MappingProxyType(credentials)
 
     def _new_credentials(self) -> Iterator[Credentials]:
-        """Yield credentials: the first correspondent has a secret and a key (section 5.1), all others have one.
+        """Yield credentials: a secret and a key for each first correspondent (section 5.1), one for any other holder.
 
         Client IDs are the same in every run, so that notebooks can show them.
         """
@@ -95,14 +95,14 @@ class Authenticator:
     def issue_token(self, credentials: Credentials) -> dict[str, Any]:
         """Issue a token, and return the token response of section 2.
 
-        `expires_in` is a whole number of seconds and, as in the document, slightly under the validity.
+        `expires_in` is a whole number of seconds and, as in the document, slightly less than the validity.
         """
         token, expires_at = secrets.token_urlsafe(32), self._clock.now() + timedelta(seconds=self._validity)
         self._tokens[Secret(token)] = credentials, expires_at
         return {"access_token": token, "expires_in": math.ceil(self._validity) - 1, "token_type": TOKEN_TYPE}
 
     def revoke_tokens(self) -> None:
-        """Revoke all tokens; may be called from any thread."""
+        """Revoke all tokens. Any thread may call this."""
         self._tokens.clear()
 
     def caller(self, headers: Headers, address_name: str) -> Credentials:
@@ -124,7 +124,7 @@ class Authenticator:
         return found
 
     def _with_key_pair(self, pair: list[str], basic: str) -> Credentials | None:
-        """Return the credentials of two headers, or of HTTP Basic Authentication (RFC 7617)."""
+        """Return the key pair that was sent in two headers or with HTTP Basic Authentication (RFC 7617), or None."""
         for credentials in self.credentials.values():
             if isinstance(credentials, KeyPair):
                 own = [credentials.key_id.reveal(), credentials.secret_key.reveal()]
@@ -135,7 +135,7 @@ class Authenticator:
     def client(
         self, fields: Mapping[str, str], headers: Headers, environment: Environment, address: str
     ) -> Credentials:
-        """Return the client that makes a token request (section 4.1) with the fields of its form.
+        """Return the client that sent the form with these fields as a token request (section 4.1).
 
         `address` is the auth address as the caller wrote it, which may be the audience of an assertion.
 
@@ -167,7 +167,7 @@ class Authenticator:
         raise _invalid_client(_UNKNOWN)
 
     def _by_assertion(self, fields: Mapping[str, str], environment: Environment, address: str) -> ClientKey:
-        """Return the client that signed the assertion of this form, and accept each assertion once."""
+        """Return the client that signed the assertion in this form; each assertion is accepted only once."""
         import jwt
 
         if fields.get("client_assertion_type") != ASSERTION_TYPE:
@@ -194,7 +194,7 @@ class Authenticator:
         return client
 
     def _use(self, client_id: str, claims: Mapping[str, Any]) -> None:
-        """Check the times of an assertion, and that its `jti` was not used before."""
+        """Check the times of an assertion and that its `jti` has not been used before, and mark it as used."""
         now, jti = self._clock.now().timestamp(), claims["jti"]
         exp, *past = (claims.get(name, 0) for name in ("exp", "iat", "nbf"))
         if not all(type(time) in (int, float) for time in (exp, *past)):
@@ -216,7 +216,7 @@ def _invalid_client(detail: str, headers: Mapping[str, str] | None = None) -> Re
 
 
 def _unauthorized(address_name: str, *, is_bearer: bool) -> RequestRefusedError:
-    """Return a 401 with the schemes of the address, and `invalid_token` for a token (RFC 6750 section 3.1)."""
+    """Return a 401 with the address's scheme, and `invalid_token` if a token was refused (RFC 6750 section 3.1)."""
     challenge = f'Bearer realm="{address_name}"' + (', error="invalid_token"' if is_bearer else "")
     if address_name.startswith("trading"):
         challenge = f'Basic realm="{address_name}", charset="UTF-8"'

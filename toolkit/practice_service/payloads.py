@@ -1,9 +1,9 @@
-"""Payloads of the practice service. The service document does not show any, so each says `"made_up": true`.
+"""Payloads of the practice service. The service document does not show any, so each contains `"made_up": true`.
 
-The same arguments give the same payload in every run, without randomness or addresses; prices, market values and equity
-are for an instant, which is an argument. Amounts, prices and quantities are decimal text; instants are RFC 3339 text in
-UTC. A price moves around a base in three waves, whose turning points come from a digest; everything is computed with
-whole numbers, so that it is the same on every machine.
+The same arguments give the same payload in every run; payloads do not depend on random numbers or addresses. The
+instant for which prices, market values and equity are computed is an argument. Amounts, prices and quantities are
+decimal strings; instants are RFC 3339 strings in UTC. A price moves around a base in three waves, whose turning points
+come from a digest; everything is computed with whole numbers, so that it is the same on every machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 def account(holder: str, number: int, at: datetime) -> dict[str, Any]:
     """Return account `number` (from 0) of a holder, as it is at an instant.
 
-    `equity` is the sum of `cash` and the market values of `positions`; a closed account has neither.
+    `equity` is the sum of `cash` and the market values of `positions`; a closed account has no cash and no positions.
     """
 
     def pick(field: str, upper: int) -> int:
@@ -79,7 +79,7 @@ def account_status(holder: str, number: int) -> str:
 
 
 def positions(holder: str, number: int, at: datetime) -> list[dict[str, Any]]:
-    """Return the positions of account `number` (from 0) of a holder, none to three, valued at an instant."""
+    """Return the up to three positions of account `number` (from 0) of a holder, valued at an instant."""
     if account_status(holder, number) == "closed":
         return []
     found, start = [], _draw(f"{holder}/{number}/first", len(SYMBOLS))
@@ -127,7 +127,7 @@ def past_order(holder: str, number: int, place: int) -> dict[str, Any]:
 
 
 def quotes(symbols: Sequence[str], at: datetime) -> dict[str, Any]:
-    """Return a quote for each symbol, in this order, dated with the instant."""
+    """Return a quote for each symbol, in the given order, with the instant as its time."""
     found = []
     for symbol in symbols:
         middle, spread = price(symbol, at), (1 + _draw(f"{symbol}/spread", 9)) * _CENT
@@ -143,7 +143,7 @@ def quotes(symbols: Sequence[str], at: datetime) -> dict[str, Any]:
 
 
 def bars(symbols: Sequence[str], days: int, at: datetime) -> dict[str, Any]:
-    """Return the first and last price of each of the last days for each symbol; the last day ends at the instant."""
+    """Return each symbol's opening and closing prices for the most recent days, the last up to the instant."""
     midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     by_symbol: dict[str, list[dict[str, str]]] = {symbol: [] for symbol in symbols}
     for number in reversed(range(days)):
@@ -156,7 +156,7 @@ def bars(symbols: Sequence[str], days: int, at: datetime) -> dict[str, Any]:
 
 
 def order(holder: str, fields: Mapping[str, Any], at: datetime) -> dict[str, Any]:
-    """Return the order of a symbol, side and quantity that is accepted at an instant, for the JSON body of a holder."""
+    """Return the order, accepted at an instant, for a holder's JSON body with symbol, side and quantity."""
     symbol, side, quantity = (str(fields[name]) for name in ("symbol", "side", "quantity"))
     return {
         "id": _identifier(f"{holder}/order/{symbol}/{side}/{quantity}"),
@@ -171,7 +171,7 @@ def order(holder: str, fields: Mapping[str, Any], at: datetime) -> dict[str, Any
 
 
 def price(symbol: str, at: datetime) -> Decimal:
-    """Return the price of a symbol at an aware instant, in cents; it stays within 8 % of the symbol's base."""
+    """Return a symbol's price at a timezone-aware time, rounded to cents, within 8 % of its base price."""
     second = (at - _EPOCH) // timedelta(seconds=1)
     cents = int(base_price(symbol).scaleb(2))
     millionths = _MILLION + sum(_wave(symbol, second, period, furthest) for period, furthest in _WAVES)
@@ -184,7 +184,7 @@ def base_price(symbol: str) -> Decimal:
 
 
 def _wave(symbol: str, second: int, period: int, furthest: int) -> int:
-    """Return the distance of a wave from the base, in millionths."""
+    """Return the deviation of a wave from the base price, in millionths of it."""
     turn, passed = divmod(second, period)
     start, end = (_draw(f"{symbol}/{period}/{turn + step}", 2 * furthest + 1) - furthest for step in (0, 1))
     # The smoothstep function 3x² - 2x³ for x = passed / period.

@@ -1,7 +1,7 @@
 """The practice service as users see it: start it, call it, inspect it and make it fail.
 
 A uvicorn server listens on eight loopback ports, one for each address, in its own thread with its own event loop, so
-that it also serves callers inside a running loop, such as a notebook's.
+that code in a running event loop, such as a notebook's, can call it too.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Fault:
 class Faults:
     """The injected faults, separate for the token endpoints and the other interfaces.
 
-    The faults of a place happen in the order in which they were injected. All methods can be called from any thread
+    Faults for the same place occur in the order in which they were injected. All methods can be called from any thread
     while the service runs.
     """
 
@@ -72,7 +72,7 @@ class Faults:
 
         Args:
             place: "token" for the token endpoints, "interfaces" for everything else.
-            status: HTTP status code of the response, one that allows a body.
+            status: HTTP status code of the response; it must allow a body.
             body: "json" for an error object, "malformed" for truncated JSON, "html" for a page.
             retry_after: value of the Retry-After header (RFC 9110 section 10.2.3): seconds, or any text.
             dropped: close the connection without a response; the arguments above then have no effect.
@@ -80,7 +80,7 @@ class Faults:
             times: number of requests, or None for all requests until `clear()`.
 
         Raises:
-            ConfigurationError: if a value cannot be sent, or the place does not exist; `about` is the argument.
+            ConfigurationError: if a value cannot be sent, or the place does not exist; its `about` names the argument.
         """
         status = as_count(status, about="status", least=200, most=599)
         fault = Fault(status, as_choice(body, get_args(Body), about="body"), retry_after, dropped, error)
@@ -108,7 +108,7 @@ class Faults:
 
 @dataclass(slots=True)
 class Stats:
-    """Counts of requests, which the thread of the service increases and any thread may read.
+    """Counts of requests. The service's thread updates them, and any thread may read them.
 
     A request counts as a token request or a call when it arrives, whatever the response.
 
@@ -119,9 +119,9 @@ class Stats:
         faulted: requests that an injected fault answered.
         rate_limited: calls that exceeded the rate limit; they count as refused too.
         by_credentials: accepted requests keyed by credentials name, including token requests.
-        by_status: responses by address and endpoint, and by status: `by_status["broker GET /v1/accounts"][200]`. The
-            identifiers of accounts are shown as `{account_id}`, and unknown endpoints as `broker other`, because a path
-            may contain anything. A connection that a fault closed has no response.
+        by_status: responses keyed by address and endpoint, then by status:
+            `by_status["broker GET /v1/accounts"][200]`. Account IDs appear as `{account_id}`, and unknown endpoints as
+            `broker other`, so that arbitrary paths do not become keys. A closed connection is not counted here.
     """
 
     token_requests: int = 0
@@ -139,7 +139,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Everything the application works with; `practice()` explains the options and their errors."""
+    """The options and state of the application; `practice()` explains the options and their errors."""
 
     clock: Clock = field(default_factory=SystemClock)
     accounts: int = 25
@@ -193,7 +193,7 @@ class PracticeService:
         self.close()
 
     def start(self) -> Self:
-        """Start serving, unless it already runs or the toolkit is offline. It can start again after `close()`.
+        """Start the service, unless it is running or the toolkit is offline. It can be started again after `close()`.
 
         Raises:
             ConfigurationError: if a port is taken, or starlette or uvicorn is not installed.
@@ -222,7 +222,7 @@ class PracticeService:
         """Settings with the eight addresses of this service.
 
         Raises:
-            ConfigurationError: if it was never started.
+            ConfigurationError: if the service was never started.
         """
         if self._settings is None:
             next_step = "Use it in a with statement, or call start()."
@@ -235,11 +235,11 @@ class PracticeService:
         While the service runs, `tk.Session("broker-sandbox", "sandbox-secret", settings=service.settings)` is the same.
 
         Args:
-            name: name of the credentials, which also choose the environment.
+            name: name of the credentials, which also determine the environment.
             options: the other arguments of `tk.Session`, such as `cassette` and `mode`.
 
         Raises:
-            ConfigurationError: if no credentials have that name, or the service was never started; and the errors of
+            ConfigurationError: if no credentials have that name, or the service was never started. ToolkitError: as in
                 `tk.Session`.
         """
         return Session(credentials=self.credentials[name], settings=self.settings, **options)
@@ -254,7 +254,7 @@ class PracticeService:
 
 
 def _serve(world: World, port: int) -> tuple[ExitStack, dict[str, str]]:
-    """Start a server in a thread; return an object that ends it when closed, and its URLs keyed by address name."""
+    """Start a server in a thread; return an object that stops it when closed, and its URLs keyed by address name."""
     try:
         from uvicorn import Config, Server
 

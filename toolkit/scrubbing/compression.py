@@ -1,4 +1,4 @@
-"""Decompress bodies (RFC 9110 section 8.4) and what is in archives, within limits.
+"""Decompress bodies (RFC 9110 section 8.4) and the contents of archives, within limits.
 
 Bodies may have content encodings. Compressed data within a text is found by its magic number; a `DecodingBudget` limits
 how much is decompressed to search it.
@@ -38,9 +38,9 @@ class Broken(Exception):
 
 
 def decompress_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
-    """Return a body with its content encodings undone, or the same object if it has none.
+    """Return a decoded body, or the same object if it has no content encoding.
 
-    An unknown content encoding on a body that is evidently text is ignored, as clients do: some servers name a
+    An unknown content encoding on a body that is evidently text is ignored, as it is by clients: some servers put a
     charset or an upload protocol there.
 
     Raises:
@@ -93,7 +93,7 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
 
 
 def _pieces(data: bytes, at: int, window_bits: int) -> Generator[bytes, None, int]:
-    """Decompress the zlib stream that begins at a position, in steps, and return where it ends.
+    """Yield the decompressed pieces of the zlib stream that begins at a position, and return where the stream ends.
 
     `window_bits` is as in `zlib.decompressobj`.
 
@@ -181,7 +181,7 @@ _TAR_AT: Final = 257
 
 
 class DecodingBudget:
-    """The bytes that a search may still decode, counted as they are produced; file formats have a separate budget.
+    """The number of bytes that a search may still decode, with a separate budget for file formats.
 
     Args:
         size: bytes of the text that is searched.
@@ -196,20 +196,20 @@ class DecodingBudget:
         self.is_exceeded = False
 
     def spend(self, size: int) -> bool:
-        """Take bytes of a decoded text; return False if there are not enough."""
+        """Deduct the size of a decoded text from the budget; return False if the budget is exceeded."""
         self._left -= size
         self.is_exceeded |= self._left < 0
         return self._left >= 0
 
     def spend_on_files(self, size: int) -> bool:
-        """Take bytes of what was compressed; return False if there are not enough."""
+        """Deduct the size of decompressed data from the budget for file formats; return False if it is exceeded."""
         self._for_files -= size
         self.is_exceeded |= self._for_files < 0
         return self._for_files >= 0
 
 
 class Unpacked(NamedTuple):
-    """Decompressed data: the name of its format, its position, and the decompressed bytes."""
+    """Decompressed data: the name of its format, the position of the compressed data, and the decompressed bytes."""
 
     name: str
     start: int
@@ -218,15 +218,15 @@ class Unpacked(NamedTuple):
 
 
 def is_archive(data: bytes) -> bool:
-    """Check whether some data is an archive, whose members cannot change their size."""
+    """Check whether the data is an archive. Replacements must not change the size of an archive's members."""
     return data.startswith(b"PK\x03\x04") or data.startswith(_TAR, _TAR_AT)
 
 
 def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Unpacked]:
-    """Yield everything in some data that can be opened.
+    """Yield the content of each compressed stream in the data that can be decompressed.
 
     Raises:
-        SecretLeak: if something grows out of all proportion.
+        SecretLeak: if a stream is too large when decompressed.
     """
     done = 0
     before: Unpacked | None = None
@@ -264,7 +264,7 @@ def _stream(data: bytes, at: int, window_bits: int) -> tuple[bytes, int]:
 
 
 def _zlib(data: bytes, at: int) -> tuple[bytes, int]:
-    """Open a zlib stream (RFC 1950), unless it has the pixels of a PNG."""
+    """Decompress a zlib stream (RFC 1950), unless it contains the pixels of a PNG."""
     if data.startswith(_PIXELS, max(0, at - len(_PIXELS))):
         return b"", 0
     # Three bits after the header tell whether a block can follow.
@@ -274,7 +274,7 @@ def _zlib(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _zip(data: bytes, at: int) -> tuple[bytes, int]:
-    """Open a compressed entry of a zip archive (APPNOTE.TXT section 4.3.7); uncompressed entries need no opening."""
+    """Decompress an entry of a zip archive (APPNOTE.TXT section 4.3.7); uncompressed entries are skipped."""
     if len(data) < at + _ENTRY.size:
         return b"", 0
     version, flags, method, name, extra = _ENTRY.unpack_from(data, at)
@@ -284,7 +284,7 @@ def _zip(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _zstd(data: bytes, at: int) -> tuple[bytes, int]:
-    """Open the Zstandard frames (RFC 8878) that begin at a position."""
+    """Decompress the Zstandard frames (RFC 8878) that begin at a position."""
     parts: list[bytes] = []
 
     def pieces() -> Iterator[bytes]:

@@ -1,7 +1,7 @@
-"""Escapes of URLs, JSON, scripts, HTML and XML, and quoted-printable of mail (add new escapes here).
+"""Undo the escapes of URLs, JSON, scripts, HTML and XML, and quoted-printable. Add new escapes here.
 
-Escapes are undone one kind after the other, repeatedly, since JSON text in a JSON string in a URL has three levels of
-them. `views` does so for a text, and keeps track of positions.
+Escapes are undone one kind after the other, repeatedly, because JSON text in a JSON string in a URL has three levels of
+escapes. `views` undoes the escapes of a text, and keeps track of positions.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _LETTERS: Final = {
 
 
 def undone(escapes: re.Pattern[bytes], data: bytes) -> bytes:
-    """Return a text with one kind of escapes undone."""
+    """Return the data with one kind of escape undone."""
     return data.replace(b"\0", b"") if escapes is ZEROS else escapes.sub(lambda escape: read(escape[0]), data)
 
 
 def without_escapes(data: bytes) -> Iterator[bytes]:
-    """Yield what a short text that looks escaped may become when the escapes around it are undone."""
+    """Yield a short text after each step of undoing one kind of escape, until nothing changes."""
     before = b""
     while data != before:
         before = data
@@ -73,7 +73,7 @@ def read(escape: bytes) -> bytes:
 
 
 def _utf8(rest: bytes) -> bytes:
-    """Return the UTF-8 of `u1234`, `u{1234}`, or a pair of surrogates."""
+    """Return the UTF-8 encoding of `u1234`, `u{1234}`, or a surrogate pair."""
     codes = [int(code, 16) for code in re.findall(rb"[0-9A-Fa-f]{1,8}", rest)]
     text = "".join(map(chr, codes)) if all(code < 0x110000 for code in codes) else ""
     if len(codes) == 2:

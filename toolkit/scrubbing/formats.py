@@ -1,9 +1,9 @@
 """Formats in which providers issue keys and tokens, as their documentation and secret scanners describe them.
 
-This module is data, to be reviewed line by line. Add a new format to the table of its family: clouds, code (hosts of
-code, packages and deployments), chat (and mail), payments (and shops), services (data, monitoring, language models and
-others) and keys (of standards). SAMPLES has the keys that documentation shows, which are not secrets. `strength`
-searches for all of them.
+This module contains only data, for review line by line. Add a new format to the table of its family: clouds, code
+(code, package and deployment hosting), chat (and mail), payments (and shops), services (data, monitoring, language
+models and others) and keys (standard formats). SAMPLES has example keys from documentation, which are not secrets.
+`strength` searches for all of them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ class Format(NamedTuple):
 
     Attributes:
         provider: who issues them.
-        kind: what they are, as in placeholders.
+        kind: the kind of secret, as it is written in placeholders.
         starts: the literal prefixes, separated by spaces; each key has one of them.
-        rest: pattern of what follows; only with bounded or possessive repetitions, so that a search stays linear.
-        is_certain: False if the prefix is so short or common that it counts only at the start of a value.
+        rest: pattern of what follows the prefix, with bounded or possessive repetitions only: a search stays linear.
+        is_certain: False if the prefix is so short or common that it is recognized only at the start of a value.
     """
 
     provider: str

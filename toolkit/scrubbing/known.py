@@ -1,8 +1,8 @@
 """The secrets known so far, each with its placeholder in a recording.
 
-They are searched for and replaced here, so that JSON stays JSON and UTF-16 stays UTF-16. The same search runs again
-over the bytes that are about to be written, and refuses what could not be replaced, such as a secret in a member of an
-archive, or one that appeared when the parts of a file were put together.
+They are searched for and replaced here, in such a way that JSON stays valid and UTF-16 stays UTF-16. The same search
+runs again over the bytes that are about to be written, which are refused if they still contain a secret, such as one in
+a member of an archive, or one that appeared when the parts of a file were put together.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class KnownSecrets:
     """The secrets of the process's register, and those that the messages of one recording named, with placeholders.
 
     Secrets of the register are always replaced, no matter who added them. Distinct secrets of one kind have distinct
-    placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one request would be answered with the recording of
-    another. A secret that is added here gets its placeholder at once, any other when it is first found. What messages
-    name, and the stand-ins of personal data, are known only to this object.
+    placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise a replay could answer one request with the response
+    to another. A secret that is added here gets its placeholder at once; any other secret gets it when it is first
+    found. Values that messages name, and the stand-ins for personal data, are known only to this object.
 
     Attributes:
-        used: short credentials that requests used, with their placeholders; a new mapping whenever one is added.
+        used: short credentials that requests used, with their placeholders; a new mapping after each addition.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
@@ -79,7 +79,7 @@ class KnownSecrets:
         self.add_all([("SECRET", Secret(each)) for each in named])
 
     def add_stand_ins(self, stand_ins: Iterable[tuple[Secret, str]]) -> None:
-        """Add values that the user's rules find, with their stand-ins, for this object only."""
+        """Add, for this object only, values that the user's rules find, with their stand-ins."""
         with self._lock:
             for secret, stand_in in stand_ins:
                 if is_secret(secret) and secret not in REGISTER:
@@ -87,10 +87,10 @@ class KnownSecrets:
                     self._stand_ins.add(secret)
 
     def note(self, named: Iterable[tuple[str, Secret]], used: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Note the kind and value of what a message names as credentials, and short ones that it used.
+        """Note the credentials that a message names, with their kinds, and the short credentials that it used.
 
-        From now on they are replaced wherever they are plain, percent-encoded or JSON text in this recording: all
-        values that the last message named, and the latest of earlier messages.
+        From now on, this recording has placeholders wherever these values are plain, percent-encoded or JSON text. Of
+        the values that messages named, all of the last message and the latest of earlier messages are searched for.
         """
         named = [(kind, secret) for kind, secret in named if is_secret(secret) and secret not in REGISTER]
         if not named and not used:
@@ -108,7 +108,7 @@ class KnownSecrets:
                 self._named = latest
 
     def placeholder(self, kind: str, secret: Secret) -> str:
-        """Return the placeholder or stand-in of a value; a new value gets the next one of its kind."""
+        """Return the placeholder or stand-in of a value; a new value gets the next placeholder of its kind."""
         with self._lock:
             if secret not in self._placeholders:
                 kind = REGISTER.kind_of(secret) or kind
@@ -147,19 +147,19 @@ class KnownSecrets:
         return text if scrubbed is data else scrubbed.decode("utf-8", "surrogatepass")
 
     def may_hold(self, data: bytes) -> bool:
-        """Check whether `data` contains a secret, or something that messages named."""
+        """Check whether `data` contains a known secret or a value that messages named."""
         return any(True for _ in self._hits(data))
 
     def check(self, data: bytes, *, where: str) -> None:
-        """Refuse bytes that contain a known secret; warn if there is more than can be decoded to look for one.
+        """Refuse bytes that contain a known secret; warn if they have too much encoded data to search all of it.
 
         Args:
             data: the bytes about to be written.
             where: what the bytes are, for the message.
 
         Raises:
-            SecretLeak: if they contain a secret, or something that grows out of all proportion when it is decompressed.
-                The error has the secret's kind and form, not its text.
+            SecretLeak: if they contain a secret, or data that is too large when decompressed. The error names the
+                secret's kind and form, but does not quote it.
         """
         is_exceeded = False
         for piece in _pieces(data):
@@ -181,7 +181,7 @@ class KnownSecrets:
             )
 
     def is_in(self, data: bytes) -> bool:
-        """Return True if bytes contain a known secret, or something that cannot be decompressed to look for one."""
+        """Check whether bytes contain a known secret, or compressed data that is too large to search for one."""
         try:
             return any(self.find(piece) is not None for piece in _pieces(data))
         except SecretLeak:
@@ -190,11 +190,12 @@ class KnownSecrets:
     def find(self, data: bytes, budget: DecodingBudget | None = None) -> tuple[str, str] | None:
         """Return the placeholder and the form of a known secret in `data`, or None.
 
-        What messages named does not count, because it may be in other messages that were recorded earlier.
+        Values that messages named are ignored, because messages that were recorded earlier may contain them.
 
         Args:
             data: bytes of any kind.
-            budget: says afterwards whether all of the data could be searched.
+            budget: limits how much is decoded; afterwards, its `is_exceeded` is True if not all of the data was
+                searched.
         """
         for view, hit in self._hits(data, budget, with_named=False):
             form = "percent-encoded or escaped" if hit.form == "as it is" and view.outer is not None else hit.form
@@ -205,7 +206,7 @@ class KnownSecrets:
         return None
 
     def _replaceable(self, data: bytes) -> list[Hit]:
-        """Return the hits nearest to the text that can be replaced, with their spans in it."""
+        """Return the replaceable hits that need the fewest decoding steps, with their spans in `data`."""
         hits: list[Hit] = []
         depth = None
         for view, hit in self._hits(data):
@@ -234,7 +235,7 @@ class KnownSecrets:
                     yield view, hit
 
     def _replacements(self, data: bytes, hits: Iterable[Hit], *, in_url: bool) -> Iterator[tuple[int, int, bytes]]:
-        """Yield what to write instead of hits; a JSON number becomes a string, so that JSON stays JSON."""
+        """Yield the replacements for hits; a JSON number is replaced by a string, so that the JSON stays valid."""
         is_json = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
         in_text, done = False, 0
         for hit in hits:
@@ -255,7 +256,7 @@ class KnownSecrets:
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """Yield a file in pieces, cut between the interactions of a cassette."""
+    """Yield the data in pieces, split between the interactions of a cassette."""
     start = 0
     while len(data) - start > _PIECE and (end := data.find(b"\n- ", start + _PIECE)) >= 0:
         yield data[start:end]
@@ -264,7 +265,7 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _merged(data: bytes, hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits in order and without overlaps; of overlapping hits, the longest secret is kept."""
+    """Return the hits in order and without overlaps; of overlapping hits, the one with the longest secret is kept."""
     joined: list[Hit] = []
     for each in sorted(hits, key=lambda hit: (hit.start, hit.end)):
         hit = each
@@ -277,7 +278,7 @@ def _merged(data: bytes, hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _fitted(data: bytes, hit: Hit) -> Hit:
-    """Return a hit that includes the null bytes of UTF-16 and a backslash that belong to its characters."""
+    """Return the hit, extended by a UTF-16 null byte or backslash that belongs to its first or last character."""
     start, end = hit.start, hit.end
     if b"\0" in data[start : end + 1]:
         if start % 2 and data[start - 1] == 0:
@@ -293,7 +294,7 @@ def _fitted(data: bytes, hit: Hit) -> Hit:
 def _is_other_use(data: bytes, hit: Hit) -> bool:
     """Check whether a weak value that a request used as a credential is a JSON key or a path segment here.
 
-    It may be a word that responses use for other things.
+    Such a value may be an ordinary word, which responses also use for other things.
     """
     before = data[hit.start - 1 : hit.start]
     is_key = before in (b'"', b"'") and re.compile(_KEY_END).match(data, hit.end)
@@ -316,7 +317,7 @@ class _RegisteredSecrets(Searcher):
         self._count = 0
 
     def up_to_date(self) -> Self:
-        """Add what is new in the register."""
+        """Add the secrets that are new in the register, and return this searcher."""
         if self._count != len(REGISTER):
             with self._lock:
                 count = self._count

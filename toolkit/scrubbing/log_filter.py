@@ -1,6 +1,6 @@
 """The filter on loggers that keeps secrets out of log records, installed as soon as the process knows a secret.
 
-It is small, and loads the rest (`logs`) for the first record, so that a session that logs nothing stays fast.
+This module is small and imports `logs` only for the first record, so that a session that logs nothing stays fast.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FAMILIES: Final = {name.partition(".")[0] for name in LOGGERS} - {"anyio", "asy
 class SecretFilter(logging.Filter):
     """A logging filter that removes secrets from records and lets every record pass. It never raises an error.
 
-    A logger that is disabled for a level does not create records, so that costs nothing.
+    Disabled log levels cost nothing, because loggers do not create records for them.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -1,8 +1,8 @@
-"""Log records without secrets, for the toolkit's loggers and those of the libraries below it.
+"""Remove secrets from the log records of the toolkit and of the libraries that it uses.
 
-At DEBUG, httpcore logs the headers of responses, and hpack logs each header of a request. `log_filter` passes their
-records to `clean`, which replaces every secret that the process knows, and masks the values of credential headers and
-fields. Other records stay as they are.
+At DEBUG, httpcore logs the headers of responses, and hpack logs each header of a request. `log_filter` passes the
+records of these and other loggers to `clean`, which replaces every secret that the process knows, and masks the values
+of credential headers and fields. A record in which nothing is replaced stays as it is.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _scrubbed(text: str | None) -> str | None:
 
 
 def _masked(logger: str, message: str) -> str:
-    """Return a message with the values of credential headers and fields masked, whether known or not."""
+    """Return a message with the values of credential headers and fields masked, even if they are not known secrets."""
     if logger.startswith("hpack"):
         message = re.compile(_HEADER_BLOCK).sub(rf"\1 {_NOT_SHOWN}", message)
     elif logger in ("httpcore.socks", "httpcore2.socks"):

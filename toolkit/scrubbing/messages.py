@@ -14,7 +14,7 @@ class RecordedRequest(NamedTuple):
         method: HTTP method in capitals.
         uri: absolute URI.
         headers: names and values in the order sent, repeats included.
-        body: bytes as sent; empty without a body.
+        body: bytes as sent; empty if there is no body.
     """
 
     method: str
@@ -24,14 +24,14 @@ class RecordedRequest(NamedTuple):
 
 
 class RecordedResponse(NamedTuple):
-    """A response in its recorded form. Headers are bytes, decoded as Latin-1.
+    """A response in its recorded form. Headers are strings, decoded from bytes as Latin-1.
 
     Attributes:
         status: HTTP status code.
         reason: reason phrase, often empty.
         headers: names and values in the order received, repeats included.
         body: bytes as received, content encoding included.
-        http_version: such as "HTTP/1.1"; empty when unknown.
+        http_version: version, such as "HTTP/1.1"; empty if unknown.
     """
 
     status: int
@@ -42,12 +42,12 @@ class RecordedResponse(NamedTuple):
 
 
 def header_value(headers: HeaderList, name: str) -> str:
-    """Return the first value of a header, by its name in lower case; empty without that header."""
+    """Return the first value of the header with this lower-case name, or "" if there is none."""
     return next((value for other, value in headers if other.lower() == name), "")
 
 
 def header_bytes(value: str) -> bytes:
-    """Return the bytes of a header's value: the text in Latin-1 or, for text from vcrpy beyond Latin-1, in UTF-8."""
+    """Return a header's value as bytes in Latin-1, or in UTF-8 if Latin-1 cannot encode it, as with text from vcrpy."""
     try:
         return value.encode("latin-1")
     except UnicodeEncodeError:
@@ -55,5 +55,5 @@ def header_bytes(value: str) -> bytes:
 
 
 def header_text(value: Any) -> str:
-    """Return the text that represents the bytes of a header's value."""
+    """Return a header's value as text; bytes are decoded as Latin-1."""
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)

@@ -1,9 +1,9 @@
-"""The names of credentials, as tables: words that mean a credential in any name, and whole names that vendors document.
+"""Tables of credential names: words that indicate a credential in any name, and whole names that vendors document.
 
-`vocabulary` reads a name word by word. Add words of any language that always mean a credential to `WORDS`. All whole
-names are from public API documentation and standards, written as documented; casing and separators do not matter. Add a
-new vendor name that is not recognized by its words to `HEADERS`, `URL_FIELDS` or `FIELDS`, and a new exception to
-`ORDINARY`. Add ordinary headers with random-looking values to `ORDINARY_HEADERS`.
+`vocabulary` reads a name word by word. If a word, in any language, always indicates a credential, add it to `WORDS`.
+All whole names are from public API documentation and standards, written as documented; casing and separators do not
+matter. If a vendor's name for a credential is not recognized by its words, add it to `HEADERS`, `URL_FIELDS` or
+`FIELDS`. Add exceptions to `ORDINARY`. Add ordinary headers with random-looking values to `ORDINARY_HEADERS`.
 """
 
 from __future__ import annotations

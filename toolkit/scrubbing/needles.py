@@ -1,8 +1,8 @@
-"""The forms of a secret in each encoding: plain, hex, base64 and base32.
+"""The forms in which a secret is looked for: plain, and encoded as hex, base64 and base32.
 
-Each needle is in normal form (`normal_form`). The part of a base64 text that depends only on the secret differs with
-the offset at which the secret begins, so there are three; in base32 there are five. Both alphabets of base64 have the
-same normal form. Add new encodings here.
+Each needle is in normal form (`normal_form`). Which base64 characters depend only on the secret varies with the offset
+at which it begins, so there are three needles for base64, and five for base32. The normal form is the same for both
+base64 alphabets. Add new encodings here.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _SHORTEST_LINE: Final = 32  # characters of base64
 
 
 class Needle(NamedTuple):
-    """A form of a secret to look for.
+    """A form in which to look for a secret.
 
     Attributes:
         secret: the secret.
-        length: characters of the text that is written in this form; longer texts are replaced first.
-        normal: the needle in normal form; the other attributes describe the text that it is in.
-        literal: the needle itself.
-        form: the name of the code, for messages.
-        exact: what the exact form of the text must be, or None.
-        cased: what the text must be without separators, or None.
-        margins: punctuation of the secret before and after the needle.
-        more: characters of base64 before and after it that contain bits of the secret.
+        length: number of characters of the secret before encoding; longer ones are replaced first.
+        normal: the needle in normal form. The last four attributes describe the text where it matches.
+        literal: the needle before normalization.
+        form: a description of the encoding, such as "in hex", for messages.
+        exact: the `exact_form` that the matching text must have, or None for any.
+        cased: the `cased_form` that the matching text must have, or None for any.
+        margins: the characters, such as punctuation, with which the secret begins and ends.
+        more: numbers of base64 or base32 characters before and after the normal form that contain bits of the secret.
     """
 
     secret: Secret
@@ -55,11 +55,11 @@ class Needle(NamedTuple):
 
 
 def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
-    """Return the needles of a secret; those of a private key include its base64 alone, and each line of that.
+    """Return the needles of a secret; for a private key, also those of its base64 data and of each line of the data.
 
     Args:
         secret: the secret.
-        in_codes: False to leave out all encodings; escapes are undone in any case.
+        in_codes: False to leave out the encoded forms; escapes are always undone.
     """
     text = secret.reveal()
     needles = _needles(secret, text, in_codes=in_codes)
@@ -80,7 +80,7 @@ def _needles(secret: Secret, text: str, *, in_codes: bool) -> list[Needle]:
 
 
 def _is_unmistakable(text: str) -> bool:
-    """Check whether a string is so random that nothing else has its normal form."""
+    """Check whether a string is so long or random that other text hardly ever has its normal form."""
     return (
         (len(text) >= _CERTAINLY_RANDOM and len(text.split()) * 30 < len(text))
         or "-----BEGIN" in text
@@ -89,7 +89,7 @@ def _is_unmistakable(text: str) -> bool:
 
 
 def _plain(plain: Needle, text: str, *, is_exact: bool) -> Iterator[Needle]:
-    """Yield the secret itself, what it becomes when the escapes around it are undone, and other charsets."""
+    """Yield needles for the secret itself, the secret with escapes undone, and the secret in other charsets."""
     written = [plain.literal, *without_escapes(plain.literal)]
     if not text.isascii():
         # Also in Latin-1, even where an escape such as xe9 stands for a character rather than a byte, and in UTF-16.
@@ -121,7 +121,7 @@ def _coded(plain: Needle, text: str) -> Iterator[Needle]:
 def _cores(data: bytes, encode: Callable[[bytes], bytes], bits: int) -> Iterator[tuple[bytes, int, int]]:
     """Yield the part of an encoded text that depends only on the data, for each offset at which the data may begin.
 
-    Each comes with the number of characters before and after it that mix bits of the data and of its neighbours.
+    Each comes with the numbers of characters before and after it that also contain bits of adjacent text.
     """
     for offset in range(3 if bits == 6 else 5):
         encoded = encode(b"\0" * offset + data)

@@ -1,8 +1,8 @@
-"""The normal form of a text, in which secrets are looked for.
+"""The normal form of a text, which is used to search for secrets.
 
-The normal form has the letters and digits of a text in lower case, and its non-ASCII bytes. It stays the same when a
-secret is broken into lines, written in another case, with separators or in the other alphabet of base64. Positions in
-the normal form can be traced back to the text.
+The normal form consists of the ASCII letters and digits of a text, in lower case, and its non-ASCII bytes. It stays the
+same when a secret is broken into lines, or written in another case, with separators or in the other base64 alphabet.
+Positions in the normal form can be mapped back to the text.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def exact_form(data: bytes) -> bytes:
 
 
 def spliced(text: AnyStr, spans: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
-    """Return a text with spans replaced by other texts; starts, ends and texts are in order.
+    """Return a text with spans replaced; each span is a start, an end and a replacement, and they are in order.
 
-    A span that begins within the previous one is ignored. Without spans, the same object is returned.
+    A span that begins within the previous one is ignored. If there are no spans, the text itself is returned.
     """
     pieces: list[AnyStr] = []
     done = 0
@@ -57,7 +57,7 @@ def flags_of(characters: bytes) -> bytes:
 
 
 def is_text(data: bytes) -> bool:
-    """Check whether some data, perhaps cut within a character, is text in UTF-8 or UTF-16."""
+    """Check whether data is UTF-8 or UTF-16 text; it may end in the middle of a character."""
     if has_controls(data):
         return False
     if is_wide(data):
@@ -71,12 +71,12 @@ def is_text(data: bytes) -> bool:
 
 
 def is_wide(data: bytes) -> bool:
-    """Check whether some data seems to be in UTF-16."""
+    """Check whether data seems to be UTF-16 text."""
     return data.startswith(_MARKS) or data.count(0) * _LEAST_ZEROS > len(data)
 
 
 def has_controls(data: bytes) -> bool:
-    """Check whether some data has control characters that text does not have."""
+    """Check whether data contains control characters that do not occur in text."""
     return len(data.translate(None, CONTROLS)) != len(data)
 
 

@@ -1,4 +1,4 @@
-"""Pieces of secrets in displays: tables shorten text, boxes wrap it, markup and tracebacks interrupt it.
+"""Replace pieces of secrets in displayed text, which tables shorten, boxes wrap, and markup and tracebacks interrupt.
 
 This is only for displays. Recordings are searched for whole secrets, in every form.
 """
@@ -14,7 +14,7 @@ _STEP: Final = SHORTEST_PIECE - _SIGN + 1  # one of the signs in every piece beg
 
 
 class Pieces:
-    """The secrets whose pieces are replaced: runs of SHORTEST_PIECE or more characters of a secret in a string."""
+    """Secrets whose pieces are replaced. A piece is a run of SHORTEST_PIECE or more characters of a secret."""
 
     def __init__(self) -> None:
         self._secrets: dict[str, None] = {}
@@ -50,7 +50,7 @@ class Pieces:
         return "".join((*pieces, text[done:])) if pieces else text
 
     def unfinished(self, text: str) -> int:
-        """Return the length of a string's longest end that may be an incomplete piece of a secret; 0 if below 4."""
+        """Return the length of a string's longest suffix that may be an incomplete piece of a secret; 0 if under 4."""
         if text[-_SIGN:] not in self._signs:
             return 0
         length = 0
@@ -60,6 +60,6 @@ class Pieces:
         return length if length >= _SIGN else 0
 
     def _piece_around(self, text: str, at: int, first: int) -> int | None:
-        """Return where a piece begins that has the sign at a position in it, or None."""
+        """Return the start of a piece that contains the four characters at a position, or None."""
         starts = range(max(first, at - _STEP + 1), at + 1)
         return next((start for start in starts if text[start : start + SHORTEST_PIECE] in self._stand_ins), None)

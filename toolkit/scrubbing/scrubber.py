@@ -1,8 +1,8 @@
 """The scrubber makes requests and responses safe to record.
 
-The user's own rules are applied first. Then `finding` replaces in its place what a message names as a credential.
-Finally, every known secret, and what messages of this recording named, is replaced wherever it is, and addresses become
-symbolic. A scrubber may be shared between threads.
+The user's own rules are applied first. Then `finding` replaces the values that a message names as credentials, where
+they occur. Finally, every known secret, including those noted from messages of this recording, is replaced wherever it
+occurs, and addresses become symbolic. A scrubber may be shared between threads.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refre
 
 
 class Scrubber:
-    """A filter for messages: secrets become placeholders, addresses and header names become symbolic.
+    """A filter for messages: secrets become placeholders, and addresses and header names become symbolic.
 
     Args:
-        known: the secrets; what messages name as credentials is added.
+        known: the secrets; values that messages name as credentials are added to them.
         addresses: addresses by name, as in the settings.
-        header_prefix: the service's own prefix of the key headers.
+        header_prefix: the prefix that the service uses for its key headers.
         rules: what to replace in addition.
 
     Attributes:
@@ -76,7 +76,7 @@ class Scrubber:
 
     @property
     def pseudonyms(self) -> tuple[str, ...]:
-        """The rules of pseudonyms, as the user wrote them."""
+        """The pseudonym rules, as the user wrote them."""
         return self._rules.rules.pseudonyms if self._rules else ()
 
     @property
@@ -101,7 +101,7 @@ class Scrubber:
             self._rules.pseudonyms.recall(recorded)
 
     def stand_ins_in(self, message: RecordedRequest | RecordedResponse) -> set[str]:
-        """Return the pseudonyms in a recorded message: the values in places for which a rule makes them."""
+        """Return the pseudonyms in a recorded message: the values at the places for which there are pseudonym rules."""
         if self._rules is None:
             return set()
         uri = message.uri if isinstance(message, RecordedRequest) else ""
@@ -110,16 +110,16 @@ class Scrubber:
     def replaced(self) -> list[tuple[Secret, str]]:
         """Return each value that has been replaced so far, with its placeholder or stand-in; a value may occur twice.
 
-        Short values, which are replaced only in their places, are included.
+        Short values, which are replaced only where they were found, are included.
         """
         return [*self.known.replaced(), *(self._rules.pseudonyms.made() if self._rules else ())]
 
     def values_behind(self, stand_ins: Collection[str], candidates: Iterable[str]) -> dict[str, str]:
-        """Return the candidates whose pseudonym is one of `stand_ins`, with their pseudonyms; none without a key."""
+        """Return the candidates whose pseudonym is one of `stand_ins`, with the pseudonyms; none if there is no key."""
         return {} if self._rules is None else self._rules.pseudonyms.value_of(candidates, stand_ins)
 
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
-        """Replace a session's addresses and header prefix from now on."""
+        """Use a session's addresses and header prefix for replacement from now on."""
         if self._used != (addresses, header_prefix):
             self._used = dict(addresses), header_prefix
             self._addresses = SymbolicAddresses(addresses) if addresses else None
@@ -132,7 +132,7 @@ class Scrubber:
 
         Args:
             request, response: the messages.
-            replaced: rules of pseudonyms that were applied earlier. The values in these places are kept as stand-ins.
+            replaced: pseudonym rules that were applied earlier. The values at their places are stand-ins, and kept.
 
         Raises:
             SecretLeak: if a body cannot be decompressed.
@@ -172,7 +172,7 @@ class Scrubber:
         return self.known.placeholder(kind, Secret(value))
 
     def _found(self, message: Any, body: bytes, *, request: RecordedRequest | None = None) -> tuple[Any, bytes]:
-        """Return a request or response, and its body, without what they name as credentials; note these."""
+        """Return a request or response, and its body, with the credentials it names replaced; note the credentials."""
         kind = MessageKind.REQUEST
         if request is not None:
             kind = MessageKind.ERROR if message.status >= _LEAST_ERROR else MessageKind.ANSWER
@@ -203,8 +203,8 @@ class Scrubber:
         Args:
             message: the original message; its body is kept if nothing changes.
             plain: its body, decompressed.
-            found: the message and this body without what they name.
-            change: replaces what is known.
+            found: the message and this body, with the credentials that they name replaced.
+            change: the function that replaces known secrets and addresses.
         """
         safe, body = found
         headers: HeaderList = safe.headers
@@ -245,7 +245,7 @@ class Scrubber:
 def _by_rules(
     rules: AppliedRules | None, message: RecordedRequest | RecordedResponse, body: bytes, *, records: bool
 ) -> tuple[Any, bytes]:
-    """Return a message and its body without what the user's rules find."""
+    """Return a message and its body, with what the user's rules find replaced."""
     if rules is None:
         return message, body
     if isinstance(message, RecordedResponse):
@@ -261,7 +261,7 @@ def _is_credential(name: str) -> bool:
 
 
 def _safe_uri(uri: str, change: _Change) -> str:
-    """Return a URI after a change, without a user name and password."""
+    """Return a URI with a change applied and any user name and password removed."""
     if "@" in uri and (parts := urlsplit(uri)).username is not None:
         uri = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     return change(uri.encode(*_CODEC), True).decode(*_CODEC)

@@ -1,8 +1,8 @@
-"""A search for secrets in a view: matches of needles in its normal form are then compared exactly.
+"""Search a view for secrets: needles are matched in its normal form, and each match is then compared exactly.
 
 Windows of four bytes are looked up, each as one unsigned integer. A text is read only at every fourth position, so a
-needle is indexed by its windows at the last four positions: one of them is read wherever the needle is. So the time
-depends on the text, not on the number or the length of the secrets.
+needle is indexed by the windows at its last four positions: wherever the needle occurs, one of these is read. The time
+therefore depends on the text, not on the number or the length of the secrets.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SPACE, _PLUS, _BACKSLASH, _APOSTROPHE = b" +\\'"
 
 
 class Hit(NamedTuple):
-    """A secret in a view. `length` is that of the text that was looked for; the longest of several hits is replaced."""
+    """A secret in a view. `length` is that of the text searched for; of overlapping hits, the longest is replaced."""
 
     secret: Secret
     length: int
@@ -39,11 +39,11 @@ class Searcher:
     """Secrets to look for. Adding is safe while another thread searches, but not while another adds.
 
     Args:
-        in_codes: False to look only for the plain secrets, apart from escapes.
+        in_codes: False to look for the secrets only in plain or escaped form.
 
     Attributes:
         secrets: the secrets, in the order in which they were added.
-        shortest: characters of the shortest of them.
+        shortest: length of the shortest secret, in characters.
     """
 
     def __init__(self, *, in_codes: bool = True) -> None:
@@ -58,7 +58,7 @@ class Searcher:
         return bool(self.secrets)
 
     def add(self, secret: Secret) -> None:
-        """Add a secret to look for, unless it is so short that other texts contain it."""
+        """Add a secret to look for, unless it is so short that unrelated text may contain it."""
         if secret in self.secrets or len(secret.reveal()) < SHORTEST_SECRET:
             return
         self.secrets[secret] = None
@@ -99,7 +99,7 @@ class Searcher:
                         yield first + at * WIDTH, owners[window]
 
     def _exact_hits(self, data: bytes) -> Iterator[Hit]:
-        """Yield secrets with too few letters and digits for a window; each is searched for separately."""
+        """Yield hits of needles with too few letters and digits for windows; each is searched for separately."""
         for needle in self._without_windows:
             start = data.find(needle.literal)
             while start >= 0:
@@ -109,7 +109,7 @@ class Searcher:
 
 
 def _span(data: bytes, start: int, end: int, needle: Needle) -> tuple[int, int] | None:
-    """Return the span of a secret around its letters and digits, or None if these are not the secret."""
+    """Return the whole span of a secret, given that of its letters and digits, or None if it is not the secret."""
     if needle.exact is not None and exact_form(data[start:end]) != needle.exact:
         return None
     if needle.cased is not None and cased_form(data[start:end]) != needle.cased:
@@ -129,7 +129,7 @@ def _span(data: bytes, start: int, end: int, needle: Needle) -> tuple[int, int] 
 
 
 def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
-    """Return the position after these characters, or None if there are others."""
+    """Return the position after these characters, or None if other characters are there instead."""
     ignored = _LINE_ENDS
     for character in characters:
         while 0 <= (seen := at if step > 0 else at - 1) < len(data) and data[seen] in ignored - {character}:
@@ -144,7 +144,7 @@ def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
 
 
 def _beyond_base64(data: bytes, at: int, count: int, step: int) -> int:
-    """Return the position after this number of base64 characters, or after fewer if others follow."""
+    """Return the position after this number of base64 characters, or after fewer if another character follows."""
     while count and 0 <= (seen := at if step > 0 else at - 1) < len(data):
         if data[seen] in _IN_BASE64:
             count -= 1

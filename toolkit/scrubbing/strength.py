@@ -1,8 +1,8 @@
 """The strength of a value: whether it looks like a machine-made secret, or like what people write.
 
 Each pair of neighbouring characters has a price: how surprising it is in words, names and identifiers (English, German,
-some other languages, romanized Japanese, source code). A random text costs far more than a written one. In these
-tables, a letter is a number of bits: `a` is 0, `b` 0.5, and so on up to `z`, 12.5.
+some other languages, romanized Japanese, source code). Random text costs far more than text that people write. In the
+tables below, a letter stands for a number of bits: `a` for 0, `b` for 0.5, and so on up to `z` for 12.5.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from toolkit.scrubbing.formats import FORMATS, SAMPLES, Format
 class Strength(Enum):
     """The grade of a value.
 
-    STRONG: random-looking and long enough, or in a format that a provider uses for its credentials.
-    LOOKALIKE: as random as a secret, but usually not one: a UUID, a digest, an ETag, an address of a blockchain. It
-        counts only under the exact names of credentials.
-    WEAK: what people write: words, sentences, identifiers, numbers, dates, placeholders.
+    STRONG: random-looking and long enough, or in a format that a provider uses for its credentials. LOOKALIKE: as
+    random as a secret, but usually not one: a UUID, a digest, an ETag, a blockchain address. It counts as a secret only
+    under the exact name of a credential. WEAK: what people write: words, sentences, identifiers, numbers, dates,
+    placeholders.
     """
 
     STRONG = "strong"
@@ -158,7 +158,7 @@ def _grade_of_text(value: str) -> Strength:
 
 
 def _names_something(value: str) -> bool:
-    """Check whether a value is a path, the name of a file or an e-mail address."""
+    """Check whether a value is a path, a file name or an e-mail address."""
     if "/" in value and all(map(_SEGMENT.fullmatch, value.split("/"))):
         return True
     return (_FILE.fullmatch(value) or _EMAIL.fullmatch(value)) is not None
@@ -190,7 +190,7 @@ def _is_random(value: str) -> bool:
 
 
 def _alphabet_of(text: str) -> tuple[int, int]:
-    """Return the size of the alphabet from which a random text like this is drawn, and its number of classes."""
+    """Return the size of the alphabet of a random text like this, and the text's number of character classes."""
     if _HEX.fullmatch(text):
         return 16, 2
     lower, upper = text.upper() != text, text.lower() != text
@@ -202,7 +202,7 @@ def _alphabet_of(text: str) -> tuple[int, int]:
 
 @cache
 def _prices() -> tuple[bytes, list[list[float]]]:
-    """Return a table that numbers characters, and the price in bits of each pair of their numbers."""
+    """Return a table that maps characters to numbers, and the price in bits of each pair of numbers."""
     following = [row for group in _FOLLOWING for row in group]
     characters = (
         [(letter, _LOWER) for letter in _ALPHABET]
@@ -253,7 +253,7 @@ _SAMPLE_KEY: Final = re.compile(r"example|x{6}|0123456|123456789|abcdefgh|(.)\1{
 
 @cache
 def _starts() -> dict[str, list[tuple[Format, str, re.Pattern[str]]]]:
-    """Return formats with one of their starts and its pattern, by the first two characters."""
+    """Return each prefix of each format, with its pattern, keyed by the prefix's first two characters."""
     starts: dict[str, list[tuple[Format, str, re.Pattern[str]]]] = {}
     for form in FORMATS:
         for start in form.starts.split():
@@ -263,7 +263,7 @@ def _starts() -> dict[str, list[tuple[Format, str, re.Pattern[str]]]]:
 
 @cache
 def _certain_starts() -> dict[bytes, list[tuple[Format, str, re.Pattern[str]]]]:
-    """Return the formats that cannot be mistaken for anything else, by the first characters of a word."""
+    """Return the formats that cannot be mistaken for anything else, keyed by the first characters of a word."""
     starts: dict[bytes, list[tuple[Format, str, re.Pattern[str]]]] = {}
     for form, start, pattern in chain.from_iterable(_starts().values()):
         if form.is_certain:

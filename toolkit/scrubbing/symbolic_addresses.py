@@ -1,4 +1,4 @@
-"""Symbolic addresses instead of a service's addresses, so that a recording is the same wherever it was made."""
+"""Replace a service's addresses by symbolic ones, so that a recording is the same wherever it was made."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class _Address(NamedTuple):
 
 
 class SymbolicAddresses:
-    """Addresses to replace, in URLs and as bare host names, in any case and with the escapes of JSON and URLs.
+    """Addresses to replace, in URLs and as bare host names, in upper or lower case, and with JSON or URL escapes.
 
-    Names of this machine, and names without a dot, which may be ordinary words, are replaced only in a URL or if a port
+    Loopback hosts, and names without a dot (which may be ordinary words), are replaced only in a URL or if a port
     follows.
 
     Args:
@@ -72,7 +72,7 @@ class SymbolicAddresses:
     def replace_in(self, data: bytes) -> bytes:
         """Return `data` with each address, and each host that appears alone, replaced by its symbol.
 
-        A cookie for the domain of a host becomes one for the domain of all symbolic hosts.
+        If a cookie's Domain attribute covers a host, it becomes the common domain of all symbolic hosts.
         """
         lowered = data.lower()
         if b"domain" in lowered:
@@ -87,14 +87,14 @@ class SymbolicAddresses:
 
         Args:
             written: the value of the Host header.
-            called: the host of the recorded URI; it says which of several addresses on one host is called.
+            called: the host of the recorded URI, which tells which of several addresses on one host was called.
         """
         if written not in self._hosts:
             return None
         return called if called in _SYMBOLIC_HOSTS else self._hosts[written]
 
     def _spans(self, data: bytes, lowered: bytes, host: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """Yield start, end and replacement of what is replaced at each place of a host."""
+        """Yield the start, end and replacement for each occurrence of a host that is replaced."""
         is_telling = _is_telling(host)
         for match in re.finditer(re.escape(host) + _END, lowered):
             start, end = match.span()

@@ -1,10 +1,11 @@
 """Views of a text: the text itself, and its unescaped, decoded and decompressed contents.
 
-A view can be traced back to the text: unescaped text to each character, decoded text to the whole run, and decompressed
-data to nothing, since it cannot be changed. Views that are nearest to the text come first.
+Positions in a view can be mapped back to the text: those in unescaped text to single characters, and those in decoded
+text to the whole run. Decompressed data is not mapped back, since it cannot be changed. Views with the fewest layers
+come first.
 
-Most encodings need no view, because `needles` encodes each secret in them. A run of base64, base32 or hex is decoded if
-it is long, or begins like text or like compressed data.
+Most encoded secrets are found without a view, because `needles` contains their encoded forms. A run of base64, base32
+or hex is decoded if it is long, or if its beginning decodes to text or compressed data.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
 class _Segment(NamedTuple):
-    """A part of a view that is written differently in the outer view: its position and length, and its span there."""
+    """A part of a view that is written differently in the outer view: its position and length, and its outer span."""
 
     at: int
     length: int
@@ -90,11 +91,11 @@ class View:
         return self._segments_of()
 
     def span_of_normal(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span in the text of a span in its normal form."""
+        """Return the span in the text that corresponds to a span in its normal form."""
         return int(self._positions[start]), int(self._positions[end - 1]) + 1
 
     def origin(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return the span of the text itself from which a span of this view comes, or None if it cannot be changed."""
+        """Return the span of the original text that a span of this view comes from; None if it cannot be changed."""
         view: View = self
         can_change = True
         while True:
@@ -128,11 +129,11 @@ def views_of(
     Args:
         data: the text.
         budget: limits the work; the text itself is always the first view.
-        deepest: how many encodings and formats within each other are undone.
-        shortest: characters of the shortest secret; shorter runs of digits are not long enough for it.
+        deepest: how many nested encodings and formats are undone.
+        shortest: length of the shortest secret, in characters; a shorter encoded run cannot contain one.
 
     Raises:
-        SecretLeak: if something in it grows out of all proportion.
+        SecretLeak: if compressed or encoded data in the text expands out of all proportion.
     """
     waiting = deque([View(data)])
     seen: set[bytes] = set()
@@ -155,7 +156,7 @@ def views_of(
 
 
 def _text_of(view: View) -> View:
-    """Return a view of what may be text: everything, or the printable runs. The zeros of UTF-16 are left out."""
+    """Return a view of what may be text: everything, or the printable runs. The null bytes of UTF-16 are left out."""
     data = view.data
     if b"\0" in data and is_wide(data):
         without = View(escapes.undone(escapes.ZEROS, data), view, partial(_escape_segments, escapes.ZEROS, data))
@@ -167,7 +168,7 @@ def _text_of(view: View) -> View:
 
 
 def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer: str) -> View:
-    """Return a view of parts of another one; without a layer, these are the same bytes."""
+    """Return a view of parts of another view; without a layer, the parts are unchanged bytes of that view."""
 
     def segments() -> list[_Segment]:
         results: list[_Segment] = []
@@ -183,7 +184,7 @@ def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer:
 
 
 def _unescaped(view: View, budget: DecodingBudget, times: int = 2) -> Iterator[View]:
-    """Yield a view with its escapes undone repeatedly, and each result also with its quoted-printable undone."""
+    """Yield views with one more level of escapes undone each, and also with quoted-printable decoded at each level."""
     levels = [view, *_without_escapes(view, budget)]
     yield from levels[1:]
     for level in levels if len(view.data) <= _SMALL else dict.fromkeys((levels[0], levels[-1])):
@@ -231,7 +232,7 @@ def _opened(view: View, budget: DecodingBudget) -> Iterator[View]:
 
 
 def _decoded(view: View, budget: DecodingBudget, seen: set[bytes], shortest: int) -> Iterator[View]:
-    """Yield the encoded runs that are worth decoding: texts together, and other bytes together, for each encoding."""
+    """Yield, for each encoding, one view of all decoded runs that are text and one of all others."""
     found: dict[tuple[str, bool], tuple[list[bytes], list[tuple[int, int]]]] = {}
     for start, end, code in _runs(view.data, min(max(shortest, _SHORTEST), _LONG)):
         run = view.data[start:end]
@@ -250,10 +251,10 @@ def _decoded(view: View, budget: DecodingBudget, seen: set[bytes], shortest: int
 
 
 def _runs(data: bytes, least: int) -> Iterator[tuple[int, int, str]]:
-    """Yield the span and encoding of each run of base64 digits that is worth decoding, with its continuation lines.
+    """Yield the span and encoding of each run of base64 characters that is worth decoding, with its continuation lines.
 
-    A run has at least `least` characters. One with slashes may also be a path: then its encoded segments are separate
-    runs.
+    A run has at least `least` characters. A run with slashes may also be a path, so its encoded segments are yielded as
+    separate runs.
     """
     done = 0
     for match in _run_of(least).finditer(data.translate(_DIGITS)):
@@ -281,7 +282,7 @@ def _run_of(least: int) -> re.Pattern[bytes]:
 
 @lru_cache(maxsize=4096)  # a message is searched twice, and messages repeat the same paths
 def _code_of(head: bytes) -> str:
-    """Return the encoding of a run that begins like text or compressed data, or "" if it does not."""
+    """Return the encoding in which a run's beginning decodes to text or compressed data, or "" if there is none."""
     for name, (pattern, decode) in _CODES.items():
         if pattern.fullmatch(head):
             beginning = decode(head)

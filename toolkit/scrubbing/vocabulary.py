@@ -1,9 +1,9 @@
-"""The names of credentials, the kind in the placeholder for each, and what a value under a name is.
+"""Decide which names indicate a credential, of which kind, and whether a value with such a name is a secret.
 
 A name is split into words, regardless of casing and separators (`X-Api-Key`, `apiKey`, `user[api_key]`, `apikey`). It
-means a credential if `names` lists it, or one of its words, and no exception applies. Whether a value under such a name
-is a credential depends on its strength and on the message. The recorder, the log filter and `tk.scan` all use this
-module, so that a scan finds what the recorder replaces.
+indicates a credential if `names` lists the name or one of its words, and no exception applies. Whether a value under
+such a name is a credential depends on its strength and on the message. The recorder, the log filter and `tk.scan` all
+use this module, so that a scan finds what the recorder replaces.
 
 `client_id`, `state`, `nonce`, `user_code` and `request_uri` are deliberately left out, because they do not give access
 by themselves.
@@ -26,7 +26,7 @@ from toolkit.scrubbing.strength import Strength, grade, is_dummy
 
 
 class Place(StrEnum):
-    """The place of a name: a header, the query of a URL, a form, a field of JSON, XML or settings, or a cookie."""
+    """Where a name occurs: a header, the query of a URL, a form, a field of JSON, XML or settings, or a cookie."""
 
     HEADER = "header"
     QUERY = "query"
@@ -117,7 +117,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def credential_kind(name: str, place: Place) -> str | None:
-    """Return the kind of credential under this name, such as "API_KEY", or None.
+    """Return the kind of credential that this name indicates, such as "API_KEY", or None.
 
     Cookie headers have no kind, since each cookie in them is a credential.
     """
@@ -127,7 +127,7 @@ def credential_kind(name: str, place: Place) -> str | None:
 
 
 def _without_number(name: str) -> str:
-    """Return a name without the number at its end; "" if there is none, or if the name is listed with it."""
+    """Return a name without its final number, or "" if it has none or is listed as ordinary with the number."""
     shorter = _NUMBERED.sub("", name)
     return "" if shorter == name or normal_name(name) in _ORDINARY else shorter
 
@@ -187,7 +187,7 @@ def is_ordinary_header(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_core_name(name: str, place: Place) -> bool:
-    """Check whether UUIDs and digests are secrets under this name.
+    """Check whether UUIDs and digests count as secrets under this name.
 
     Such a name equals, or ends with, a name from a standard, the service document or a vendor's documentation. In
     headers it is any name whose last word means a credential; in queries and forms, one whose last word has no other
@@ -206,10 +206,10 @@ def is_core_name(name: str, place: Place) -> bool:
 
 @lru_cache(maxsize=8192)
 def needs_strong_value(name: str, place: Place) -> bool:
-    """Check whether a weak value under the name of a credential is kept, even in a request.
+    """Check whether a weak value under the name of a credential is left as it is, even in a request.
 
-    This applies to `key`, `session` and `code`. Under names such as `password` or `api_key` people type weak values,
-    which are replaced in place.
+    This applies to `key`, `session` and `code`. People do choose weak values for names such as `password` or `api_key`;
+    these are replaced in place.
     """
     last = normal_name(last_name(name))
     if last in _DOUBTFUL_FIELDS or last in names.DOUBTFUL or (last == "token" and place is Place.JSON):
@@ -263,12 +263,12 @@ class MessageKind(Enum):
 
 
 class Decision(NamedTuple):
-    """What a value is.
+    """How to treat the value of a credential.
 
     Attributes:
         kind: its kind of credential, as in placeholders.
-        is_everywhere: True if it is also replaced in the rest of the recording, since no other text is like it.
-        is_weak: True if it is replaced only in its place, however weak it is.
+        is_everywhere: True if it is also replaced in the rest of the recording, as other text is unlikely to have it.
+        is_weak: True if the value is weak; it is then replaced only where it was found.
     """
 
     kind: str
@@ -277,7 +277,7 @@ class Decision(NamedTuple):
 
 
 def secret_kind(name: str, value: str, place: Place, strength: Strength) -> str | None:
-    """Return the kind of secret that a value of this strength is under this name, or None."""
+    """Return the kind of secret of a value with this name and strength, or None if it is not a secret."""
     kind = credential_kind(name, place)
     if kind is None or is_placeholder(value):
         return None
@@ -299,7 +299,7 @@ def secret_kind(name: str, value: str, place: Place, strength: Strength) -> str 
 
 @lru_cache(maxsize=1024)  # the rows of a response repeat the same values
 def decision_on(name: str, value: str, place: Place, message: MessageKind) -> Decision | None:
-    """Return what a value with a name is in a message, or None if it is not a credential."""
+    """Return how to treat a named value in a message, or None if it is not a credential."""
     kind = credential_kind(name, place)
     if kind is None or not value.strip() or is_placeholder(value):
         return None
@@ -315,7 +315,7 @@ def decision_on(name: str, value: str, place: Place, message: MessageKind) -> De
 
 
 def _counts(name: str, kind: str, value: str, place: Place, message: MessageKind) -> bool:
-    """Check whether a weak value counts because its name can only mean a credential."""
+    """Check whether a weak value counts as a credential because its name can only mean one."""
     is_core = is_core_name(name, place)
     if needs_strong_value(name, place) or not (is_core or message is MessageKind.REQUEST):
         return False
@@ -333,7 +333,7 @@ def _counts(name: str, kind: str, value: str, place: Place, message: MessageKind
 
 
 def is_weak_pair(value: str) -> bool:
-    """Check whether a value is a user name and a weak password in base64, which only looks random."""
+    """Check whether a value only looks random because it is a user name and a weak password in base64."""
     password = password_of_pair(value)
     return bool(password) and grade(password) is Strength.WEAK
 

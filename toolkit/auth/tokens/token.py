@@ -349,7 +349,7 @@ def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
 class FileTokenStore:
     """Stores entries as files in a folder that only its owner may enter.
 
-    Nothing is read or written through a link. An entry must be a plain file that belongs to this user and has at most
+    Nothing is read or written through a link. An entry must be a regular file that belongs to this user and has at most
     LARGEST_ENTRY bytes; anything else in its place counts as missing, and the next entry replaces it. Methods raise
     OSError if the folder is a link or belongs to another user, or if the disk fails or does not support locks. The
     folder is made when it is first needed; by default it is in the user's cache folder.

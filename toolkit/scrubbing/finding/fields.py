@@ -1,7 +1,7 @@
-"""Names with values in text of any format: JSON, even within JSON, queries, settings, XML, and code that shows these.
+"""Read names with values from text of any format: JSON (even in its strings), queries, settings, XML, and code.
 
 The distinct names are collected first. Values are read only if one of the names means a credential, so that text
-without one costs a single pass. A string is read in slices, since a regular expression blocks all other threads.
+without one costs a single pass. A string is read in slices, because a search blocks all other threads.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _MEMBERS: Final = frozenset("value raw text data content string token secret key
 
 
 class Notation(Enum):
-    """How a value is written: in quotes, as a number of JSON, without quotes, or as the text of an element."""
+    """How a value is written: in quotes, as a JSON number, without quotes, or as the text of an element."""
 
     QUOTED = "quoted"
     NUMBER = "number"
@@ -70,7 +70,7 @@ class Notation(Enum):
 
 
 class Written(NamedTuple):
-    """A decoded value, and where and how it is written. `is_named` is False for members of an object with the name."""
+    """A decoded value, and where and how it is written. `is_named` is False if only an outer object has the name."""
 
     value: str
     start: int
@@ -80,7 +80,7 @@ class Written(NamedTuple):
 
 
 class CredentialField(NamedTuple):
-    """A value with the name of a credential."""
+    """A value whose name is that of a credential."""
 
     name: str
     place: Place
@@ -91,7 +91,7 @@ class Fields:
     """The fields of credentials in a string.
 
     Attributes:
-        keys: the names in double quotes; the keys of JSON are among them.
+        keys: the names in double quotes, which include all JSON keys.
     """
 
     def __init__(self, text: str) -> None:
@@ -114,7 +114,7 @@ class Fields:
                             done = written.end
 
     def _names(self, start: int) -> list[tuple[str, Place, bool, int]]:
-        """Return the names of credentials in a slice: position, whether in quotes, and where the value begins."""
+        """Return a slice's credential names with place, whether in double quotes, and where the `:` or `=` ends."""
         end = min(start + SLICE, len(self._text))
         backwards = self._text[max(0, start - _OVERLAP) : end][::-1]
         meanings: dict[str, tuple[str, Place]] = {}
@@ -162,13 +162,13 @@ def _start_of_value(text: str, position: int) -> int:
 
 
 def values_at(text: str, after_sign: int, position: int, *, is_quoted: bool) -> list[Written]:
-    """Return the value at a position, or None if it is an object or a list.
+    """Return a list with the value at a position, or an empty list if there is no string or number.
 
     Args:
         text: the text.
-        after_sign: where the sign before it ends.
-        position: where it begins.
-        is_quoted: True if the name is in double quotes, as in JSON, so that a bare value is a number or no text.
+        after_sign: the position after the `:` or `=` that precedes the value.
+        position: where the value begins.
+        is_quoted: True if the name is in double quotes, as in JSON, so that a bare value must be a number.
     """
     match = _quoted_at(text, position)
     if match is not None:
@@ -185,7 +185,7 @@ def values_at(text: str, after_sign: int, position: int, *, is_quoted: bool) -> 
 
 
 def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
-    """Yield the strings in the object or list at a position, and return where it ends."""
+    """Yield the values in the object or list at a position, and return where the object or list ends."""
     opened: list[tuple[bool, bool]] = []  # per open object or list: whether a list, and whether values have the name
     member, awaits_value = "", False
     for token in re.compile(_PIECE).finditer(text, position):
@@ -214,7 +214,7 @@ def _texts_within(text: str, position: int) -> Generator[Written, None, int]:
 
 @lru_cache(maxsize=8192)  # the responses of a service repeat the same names
 def _name_of(written: str) -> str:
-    """Return a name that is written in reverse, without quotes and the rest of an escape before it."""
+    """Return a reversed name in normal order, without its quotes or the remainder of an escape before it."""
     name = (written.strip("\"'") if written[0] in _QUOTES else written.lstrip("])"))[::-1]
     escape = re.compile(_ESCAPED_BREAK).match(name)
     return (name[escape.end() :] if escape is not None else name).strip("\\")
@@ -258,7 +258,7 @@ TITLES: Final = frozenset("columns column_names fields header headers cols names
 
 
 def elements_in(text: str) -> Iterator[CredentialField]:
-    """Yield the contents of XML elements whose name, or a name beside them, means a credential."""
+    """Yield the contents of XML elements that are named as a credential, by their own name or the element before."""
     if "</" not in text:
         return
     names = set(re.compile(_ELEMENT_NAME).findall(text))
@@ -279,7 +279,7 @@ def elements_in(text: str) -> Iterator[CredentialField]:
 
 
 def pairs_in(text: str) -> Iterator[CredentialField]:
-    """Yield the values of pairs whose name means a credential."""
+    """Yield the values of pairs such as `"name": "token", "value": "…"` if the name is that of a credential."""
     if not any(map(text.__contains__, ("value", "Value", "content", "<"))):
         return
     for match in matches_in(_HEAD, text, longest=_LONGEST_TAG):
@@ -301,7 +301,7 @@ def pairs_in(text: str) -> Iterator[CredentialField]:
 
 
 def columns_in(text: str) -> Iterator[CredentialField]:
-    """Yield the values in lines below column names, separated by commas, semicolons or tabs."""
+    """Yield the credentials in comma-, semicolon- or tab-separated lines below a line of column names."""
     first, _, _ = text[:_LONGEST_PAIR].partition("\n")
     separator = re.compile(_SEPARATOR).search(first)
     if separator is None or first[:1] in "{[<" or len(first) == _LONGEST_PAIR:
@@ -323,9 +323,9 @@ def columns_in(text: str) -> Iterator[CredentialField]:
 
 
 def cells_in(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of values in the rows of JSON that lists its column names separately.
+    """Yield the column name and text of each credential in a JSON table that has its column names in a separate list.
 
-    The column names are under a name in TITLES.
+    The key of that list is one of TITLES, which the caller checks.
     """
     levels: list[dict[str, Any]] = []
     with suppress(ValueError, RecursionError):

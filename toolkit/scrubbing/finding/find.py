@@ -1,4 +1,4 @@
-"""Find what a message names as a credential, and replace it in its place."""
+"""Find the values that a message names as credentials, and replace them where they are."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Finder(Walker):
     Args:
         message: what the message is.
         placeholder: returns the placeholder of a value, by its kind and text.
-        has_rule: returns whether the user's rules name a field; if so, the rules decide what is written instead.
+        has_rule: returns whether the user's rules name a field; if so, the rules decide what replaces its value.
         whole: short credentials that requests of the recording used, with their placeholders.
         others: strings that the message uses for something else, such as the parts of its path.
     """
@@ -112,7 +112,7 @@ class Finder(Walker):
         return changed
 
     def result(self) -> tuple[list[tuple[str, Secret]], dict[str, str]]:
-        """Return what to replace everywhere, by kind and text, and what to replace only as a whole value."""
+        """Return the secrets to replace everywhere, with kinds, and short ones to replace only as a whole value."""
         texts = {text: kind for text, kind in self._strong.items() if text not in self._others} | self._shaped
         texts |= {text: kind for text, kind in self._used.items() if len(text) >= _TELLING and text not in texts}
         short = {
@@ -130,7 +130,7 @@ class Finder(Walker):
         return changed
 
     def named(self, name: str, place: Place, value: str) -> str | None:
-        """Return a placeholder for a credential that has a name."""
+        """Return the placeholder for a named value, or None if it is not a credential."""
         if value in self._whole:
             return self._whole[value]
         if self._has_rule(name):
@@ -214,7 +214,7 @@ class Finder(Walker):
         return None if decision is not None and decision.is_weak and not field.written.is_named else decision
 
     def _is_plainly_a_value(self, text: str, field: CredentialField) -> bool:
-        """Check whether a weak value is a value in data or in a line of settings, rather than part of a sentence."""
+        """Check whether a weak value is in data or in a line of settings, rather than in a sentence."""
         written = field.written
         if (self._is_page and not _is_input(text, written.start)) or (
             self._message is MessageKind.ERROR and written.form in (Notation.NUMBER, Notation.BARE)
@@ -233,7 +233,7 @@ class Finder(Walker):
         return re.compile(_LINE_START).match(text[start : written.start].rstrip("\"'")) is not None
 
     def _whole_values(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield what to write instead of strings of JSON and XML that are a short credential as a whole."""
+        """Yield replacements for JSON strings and XML contents that consist of nothing but a short credential."""
         whole = dict(self._whole)
         for name, value in cells_in(text) if TITLES & self._others else ():
             if not self._has_rule(name) and (decision := decision_on(name, value, Place.JSON, self._message)):
@@ -282,12 +282,12 @@ class Finder(Walker):
 
 
 def _is_input(text: str, position: int) -> bool:
-    """Check whether a position is in an input field of a page, which has a name and its value."""
+    """Check whether a position is in an `<input>` tag of a page, which has a name and a value."""
     return text.startswith("<input", max(0, text.rfind("<", max(0, position - _LONGEST_START), position)))
 
 
 def _levels_below(text: str) -> Iterator[str]:
-    """Yield parts of a string in which names and values may be escaped, with one kind undone after the other."""
+    """Yield the parts of a string with escapes, once after each step of undoing one kind of escape."""
     for part in _parts_with_escapes(text) if any(map(text.__contains__, "%\\&")) else ():
         data = part.encode("utf-8", "surrogatepass")
         for level in [*dict.fromkeys((data, *without_escapes(data)))][1:]:  # the part itself has been searched already
@@ -295,7 +295,7 @@ def _levels_below(text: str) -> Iterator[str]:
 
 
 def _parts_with_escapes(text: str) -> Iterator[str]:
-    """Yield the parts around escapes, which most strings have in few places or none."""
+    """Yield the parts of a string that are around escapes; most strings have few such parts or none."""
     sign = re.compile(_SIGN_OF_ESCAPES)
     start = end = 0
     for at in range(0, len(text), _BLOCK):

@@ -1,8 +1,7 @@
 """Credentials that are recognized by their shape, anywhere in a string.
 
 These are PEM keys (RFC 7468), signed tokens (RFC 7519), what follows `Bearer` (RFC 6750) or `Basic` (RFC 7617), the
-password in a URL, addresses of webhooks and other credentials that are part of a path, and keys in the formats of
-providers.
+password in a URL, webhook URLs, other credentials that are part of a path, and keys in the formats of providers.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ _USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\
 
 
 class ShapedCredential(NamedTuple):
-    """A credential without escapes and its position, with its kind for placeholders and its name in findings."""
+    """A credential with its escapes undone, its position, its kind for placeholders, and its name in findings."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""A walk over the places of a message: URI, headers, cookies, forms, multipart parts and text.
+"""Walk over the places in a message that have values: URI, headers, cookies, forms, multipart parts and text.
 
 One walker replaces what a message names as a credential, and another follows the user's rules. What a walker does not
 replace stays as it was, byte for byte.
@@ -44,14 +44,14 @@ class Decoded(NamedTuple):
 
 
 class Walker:
-    """A walk over messages that changes nothing. Subclasses decide what is replaced."""
+    """The base class for walking over messages. Subclasses decide what is replaced."""
 
     def named(self, name: str, place: Place, value: str) -> str | None:
-        """Return what to write instead of a value with a name, or None if the name does not matter."""
+        """Return the replacement for a named value, or None if it should be treated as text without a name."""
         raise NotImplementedError
 
     def text(self, text: str) -> str:
-        """Return what to write instead of a string of any format without a name."""
+        """Return the replacement for a string that has no name and may be of any format."""
         raise NotImplementedError
 
     def uri(self, uri: str) -> str:
@@ -65,7 +65,7 @@ class Walker:
         return f"{start}{sign}{changed}{mark}{changed_fragment}"
 
     def header(self, name: str, value: str) -> str:
-        """Return the value of a header that is not a cookie with values replaced."""
+        """Return the value of a header, other than a cookie header, with the values in it replaced."""
         changed = self.named(name, Place.HEADER, value) if value else value
         return self.text(value) if changed is None else changed
 
@@ -87,7 +87,7 @@ class Walker:
         Args:
             text: the form, percent-encoded.
             place: FORM or QUERY.
-            plus: `quote` if a plus is not a space, as in a fragment.
+            plus: the function that percent-encodes a value: `quote` if `+` does not mean a space, as in a fragment.
         """
         fields = text.split("&", _MOST_FIELDS)
         if len(fields) > _MOST_FIELDS:
@@ -121,7 +121,7 @@ class Walker:
 
 
 def text_of(body: bytes, head: bytes = b"") -> Decoded | None:
-    """Return the text of a body, or of the part of one that begins with `head`; None if it is not text."""
+    """Return the text of a body, or of a part with the header lines `head`; None if it is not text."""
     if b"base64" in head.lower():
         with suppress(binascii.Error, UnicodeDecodeError):
             return Decoded(base64.b64decode(body).decode("utf-8"), lambda text: base64.b64encode(text.encode()))
@@ -183,7 +183,7 @@ class Part(NamedTuple):
 
 
 def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
-    """Yield the parts of a multipart body; nothing if it does not contain the boundary."""
+    """Yield the parts of a multipart body, or nothing if the body does not contain the boundary."""
     declared = re.compile(_BOUNDARY).search(content_type)
     boundary = (declared[1] or declared[2]).encode("utf-8", "replace") if declared else b""
     if not boundary:

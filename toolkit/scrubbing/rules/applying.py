@@ -1,8 +1,9 @@
 """Apply a user's rules to messages in any format; everything else stays the same, byte for byte.
 
 Values are replaced where the rules find them; long ones are added to the secrets of the recording, so that they are
-replaced everywhere. JSON is read token by token rather than loaded and dumped: numbers, escapes, white space, repeated
-names and the order of keys stay as they were, and so do event streams, lines of JSON and text with JSON in it.
+replaced everywhere. JSON is read token by token rather than loaded and dumped, so numbers, escapes, white space,
+repeated names and the order of keys stay as they were. This also works in event streams, JSON Lines and text that
+contains JSON.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _ATTRIBUTE: Final = r"((?<![\w\-.:])([\w\-.:]{1,80}+)\s{0,20}+=\s{0,20}+[\"'])([
 
 
 class Rewriter(Walker):
-    """A walk over messages that replaces the values at the places that rules name.
+    """A walker over messages that replaces the values at the places named by the rules.
 
     Args:
         rules: the rules.
@@ -47,12 +48,12 @@ class Rewriter(Walker):
         self._replace = replace
 
     def named(self, name: str, place: Place, value: str) -> str | None:  # noqa: ARG002 - rules ignore the place
-        """Return what to write instead of a value with a name, or None if no rule has the name."""
+        """Return what to write instead of a named value, or None if no rule contains the name."""
         treatment = self._rules.of_name(name)
         return None if treatment is None else self._replace(treatment, value)
 
     def text(self, text: str) -> str:
-        """Return a string with the values in its JSON and XML replaced; it may contain several documents."""
+        """Return a string with the values in its JSON and XML replaced; the string may contain several documents."""
         if "<" in text:
             text = re.compile(_ATTRIBUTE).sub(self._tagged, text)
             text = re.compile(_ELEMENT).sub(self._tagged, text)
@@ -139,7 +140,7 @@ class AppliedRules:
         self._without: dict[frozenset[str], AppliedRules] = {}
 
     def without_pseudonyms(self, replaced: Iterable[str]) -> AppliedRules:
-        """Return these rules without some of the pseudonym rules, with the same stand-ins."""
+        """Return a copy of these rules that leaves out the given pseudonym rules and shares the stand-ins."""
         key = frozenset(replaced)
         rules = self._without.get(key)
         if rules is None:
@@ -150,7 +151,7 @@ class AppliedRules:
         return rules
 
     def stand_ins_in(self, uri: str, headers: HeaderList, body: bytes) -> set[str]:
-        """Return the values in a recorded message where the rules name pseudonyms."""
+        """Return the values in a recorded message at the places for which there are pseudonym rules."""
         values: set[str] = set()
 
         def note(treatment: str, text: str) -> str:
@@ -233,9 +234,9 @@ class AppliedRules:
         return text
 
     def _parts_of_url_replaced(self, uri: str, *, records: bool) -> str:
-        """Return a URL with stand-ins for values that are a whole path segment or a whole query parameter.
+        """Return a URL with stand-ins for values that make up a whole path segment or query parameter.
 
-        A replay does not know the values. There, a part counts as a value if its stand-in is in the recording and the
+        A replay does not know the values, so it treats a part as a value if its stand-in is in the recording and the
         part itself is not.
         """
         parts = urlsplit(uri)

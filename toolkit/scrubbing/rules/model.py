@@ -1,6 +1,6 @@
 """`Rules`: what a user wants replaced in addition to credentials, and the rules compiled for quick lookup.
 
-Patterns are searched for with a time limit, since recordings contain foreign text, and the `toolkit.toml` of a cloned
+Searches for patterns have a time limit, because recordings contain untrusted text, and the `toolkit.toml` of a cloned
 project can contain patterns too. Other threads can run during such a search.
 """
 
@@ -45,15 +45,15 @@ class Rules:
     Attributes:
         names: names of fields and headers, in any case, with or without hyphens and underscores. Their values become
             `<NAME>` in JSON, forms, queries, headers, multipart bodies and XML.
-        json_paths: places of values in JSON: `$.a.b`, `$.a[0]`, `$.a[*].b`, `$..b` (at any depth), `$['a b']`. Values
+        json_paths: paths of values in JSON: `$.a.b`, `$.a[0]`, `$.a[*].b`, `$..b` (at any depth), `$['a b']`. Values
             below such a place are replaced too.
         patterns: regular expressions as in `re`; a match becomes `<MATCH>`. If the pattern has a group, only the first
             group is replaced; a named group `(?P<name>...)` becomes `<NAME>`. If a pattern takes too long on a call's
             text, the call is not recorded.
-        pseudonyms: names of personal data, or paths that begin with `$`. A value becomes the same stand-in everywhere,
-            of the same form, so that tables can still be joined. This cannot be undone without the key.
-        key: the key of the stand-ins, at least 16 characters. The default key is made at first use in the user's
-            configuration folder, so it differs from user to user.
+        pseudonyms: names of personal data, or paths that begin with `$`. A value is replaced by the same stand-in
+            everywhere, in the format of the value, so that tables can still be joined. Only the key can undo this.
+        key: the key of the stand-ins, at least 16 characters. The default key is created in the user's configuration
+            folder at first use, so it differs from user to user.
 
     Raises:
         ConfigurationError: if a rule is malformed.
@@ -82,11 +82,11 @@ class Rules:
         """Return the rules in a table of settings.
 
         Args:
-            table: the table, with the names of the attributes.
+            table: the table, whose keys are names of attributes.
             where: where the table is, for messages.
 
         Raises:
-            ConfigurationError: if the table has another key, or a rule is malformed.
+            ConfigurationError: if the table has an unknown key, or a rule is malformed.
         """
         for name in table:
             if name not in _LISTS:
@@ -100,7 +100,7 @@ class Rules:
         return any(getattr(self, name) for name in _LISTS)
 
     def __or__(self, other: Rules) -> Rules:
-        """Return both rules combined; if both have a key, the other's key is used."""
+        """Return the two sets of rules combined; if both have a key, that of `other` is used."""
         both = {name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name)))) for name in _LISTS}
         return Rules(**both, key=other.key or self.key)
 
@@ -111,7 +111,7 @@ class Rules:
 
 
 def as_rules(rules: Rules | None) -> Rules | None:
-    """Return rules or None.
+    """Return the argument if it is `Rules` or None.
 
     Raises:
         ConfigurationError: if the argument is something else.
@@ -127,8 +127,8 @@ _LISTS: Final = tuple(item.name for item in fields(Rules) if item.name != "key")
 class CompiledRules:
     """Compiled rules, which say how to treat the value at each place in a message.
 
-    A treatment is a kind, such as "ACCOUNT_PIN", or STAND_IN. `of_name` returns the treatment of a field or header with
-    this name, or None.
+    A treatment is the kind named in a placeholder, such as "ACCOUNT_PIN", or STAND_IN. `of_name` returns the treatment
+    of a field or header with this name, or None.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -174,7 +174,7 @@ def compile_pattern(text: str) -> tuple[str, Callable[[str], list[tuple[int, int
     The function returns where each non-empty group begins and ends; a search that takes too long raises `SecretLeak`.
 
     Raises:
-        ConfigurationError: if it is not a regular expression, or too long.
+        ConfigurationError: if the pattern is not a regular expression or is too long.
     """
     import regex
 
@@ -219,9 +219,9 @@ def _kind_of(name: str) -> str:
 
 
 def _path_pattern(path: str) -> tuple[re.Pattern[str], str]:
-    """Return a pattern of the places at or below a JSON path, as `_written` writes them, and the kind there.
+    """Return a pattern for a JSON path and all paths below it, as `_written` writes them, and the placeholder's kind.
 
-    A step at any depth matches at the first place where it and the steps up to the next such step fit.
+    A `..` step matches at the first position where it and the steps before the next `..` fit.
     """
     pattern, name, is_open = "", "", False
     position = 1

@@ -1,8 +1,8 @@
-"""Stand-ins for personal data: the same stand-in for the same value everywhere, in the same form.
+"""Stand-ins for personal data: a value has the same stand-in everywhere, in the format of the value.
 
-A stand-in has digits, lower-case letters and capitals where the value has them, and at least eight of them, so that two
-values practically never have the same one. It is computed from the value and a key that is not in the repository:
-tables of several recordings can still be joined, and the value cannot be recovered without the key.
+A stand-in has digits, lower-case letters and capitals where the value has them, and at least eight letters and digits
+in total, so that two values practically never have the same stand-in. It is computed from the value and a key that is
+not in the repository, so tables can still be joined, and the value cannot be recovered without the key.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Pseudonyms:
         return stand_in if records and len(value) < 6 else value
 
     def of_recorded(self, text: str) -> str | None:
-        """Return the stand-in of a string that no rule names, if the recording has the stand-in, not the string."""
+        """Return the stand-in of a string that no rule names, if the recording has it but not the string; else None."""
         if not self._recorded or text in self._values or self._is_recorded(text):
             return None
         stand_in = self._stand_ins.get(text)
@@ -91,9 +91,9 @@ class Pseudonyms:
             return [(Secret(value), stand_in) for value, stand_in in self._stand_ins.items()]
 
     def value_of(self, candidates: Iterable[str], stand_ins: Collection[str]) -> dict[str, str]:
-        """Return the candidates whose stand-in, under the existing key, is one of `stand_ins`; each with its stand-in.
+        """Return each candidate whose stand-in, under the existing key, is one of `stand_ins`, with its stand-in.
 
-        A recording made with the rules contains only stand-ins. This finds the values behind them in other strings.
+        A recording made with the rules contains only stand-ins. This finds the original values among other strings.
         """
         self._key = self._key or self._find_key(False)
         if self._key is None or not stand_ins:
@@ -133,7 +133,7 @@ def look_alike(value: str, key: bytes, *, attempt: int = 0) -> str:
     Args:
         value: the value.
         key: the secret key.
-        attempt: another number gives another stand-in, if the first one is taken.
+        attempt: a counter; each number gives a different stand-in, in case the first one is taken.
     """
     stream = _pseudorandom(value, key, attempt)
     if _EMAIL.fullmatch(value):
@@ -174,7 +174,7 @@ def _pseudorandom(value: str, key: bytes, attempt: int) -> Iterator[int]:
 
 
 def user_key(makes: bool) -> bytes | None:
-    """Return the key in the user's configuration folder, or None; make it there if `makes` is True.
+    """Return the key in the user's configuration folder, or None; create a missing key if `makes` is True.
 
     Raises:
         ConfigurationError: if the key cannot be read or made.

@@ -1,7 +1,7 @@
 """`scan_files` looks for secrets in existing files.
 
 `files` goes through files and folders, `contents` expands what is in a file, and `source_text` searches one string with
-the engine of the recorder. `findings` has the results and their reports; `allow` reads what `toolkit.toml` allows.
+the recorder's detection engine. `findings` defines the results and their reports; `allow` reads `toolkit.toml`.
 """
 
 from toolkit.scrubbing.scanning.files import scan_files

@@ -25,8 +25,9 @@ _EXAMPLE: Final = 'Use a form such as {path = "tests/**", kind = "private key", 
 class AllowList:
     """The findings that a project allows, from the table [scan]; an invalid entry raises `ConfigurationError`.
 
-    An entry allows the findings that meet all its conditions: `path`, the pattern of a path relative to the project,
-    with `*` within a name and `**` for any folders; `kind`; and `fingerprint`, one or several with spaces between them.
+    An entry allows the findings that meet all its conditions: `path`, a pattern for the path relative to the project,
+    in which `*` matches within a name and `**` matches any number of folders; `kind`; and `fingerprint`, one or more
+    separated by spaces.
     """
 
     def __init__(self, table: Mapping[str, Any], project: Path) -> None:
@@ -82,7 +83,7 @@ def _is_met(entry: Mapping[str, str], finding: Finding, relative: str) -> bool:
 def path_matches(pattern: str, path: str) -> bool:
     """Check whether a path matches a pattern, in which `**` matches any number of folders.
 
-    As in `.gitignore`, a pattern without a slash is the name of a file or folder anywhere, and one that ends with a
+    As in `.gitignore`, a pattern without a slash matches a file or folder name at any depth, and one that ends with a
     slash matches everything below the folder.
     """
     names = [path] if "/" in pattern else path.split("/")

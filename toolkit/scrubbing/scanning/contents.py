@@ -1,6 +1,6 @@
-"""Open what is in a file: archives, compressed data, notebooks, text in any encoding, base64 in it, and other bytes.
+"""Extract what a file contains: archives, compressed data, notebooks, text in any encoding, base64 in text, other data.
 
-The results are opened again, and their bytes are counted, so that a small file that expands endlessly costs little.
+What is extracted is opened in turn, and its bytes are counted, so a small file that expands endlessly costs little.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ _OPENED: Final = (*compression.MAGICS, b"BZh", b"\xfd7zXZ\0", b"\x89PNG", b"%PDF
 
 
 class TextPlace(NamedTuple):
-    """Line, cell and part of a text, as a finding has them; the line is 0 if lines are counted in the text itself."""
+    """The line, cell and part of a text, as in a `Finding`; line 0 means that lines are counted within the text."""
 
     line: int
     cell: int | None = None
     part: str = ""
 
     def inside(self, part: str) -> TextPlace:
-        """Return this place with a part added, such as the name of an archive's member, which may be any bytes."""
+        """Return this place with a part added, such as an archive member's name, which may not be valid UTF-8."""
         words = ", ".join(filter(None, (self.part, part)))[:_LONGEST_PART]
         return self._replace(part=words.encode("utf-8", "replace").decode())
 
@@ -84,7 +84,7 @@ FileText = tuple[str | bytes, Callable[[int], TextPlace]]
 
 
 class Opener:
-    """Opens one file. Its size limits how many bytes may be decompressed; `notes` lists what could not be opened."""
+    """An opener of one file, whose size limits how much may be decompressed; `notes` lists what could not be opened."""
 
     def __init__(self, size: int) -> None:
         self._left = _ALLOWANCE + _MULTIPLE * size
@@ -98,7 +98,7 @@ class Opener:
             self.notes.add(_TOO_MUCH)
 
     def spend(self, size: int) -> None:
-        """Count bytes that came out, and raise `OverflowError` if there are too many."""
+        """Count extracted bytes, and raise `OverflowError` if there are too many."""
         self._left -= size
         if self._left < 0:
             raise OverflowError
@@ -172,7 +172,7 @@ class Opener:
             yield text.encode("utf-8", "surrogatepass"), place
 
     def _binary(self, stream: Any, base: TextPlace, depth: int) -> Iterator[FileText]:
-        """Yield the printable runs of other data, and what is compressed in it."""
+        """Yield the printable runs of binary data, the data itself, and the contents of compressed data in it."""
         place = partial(_place, base, 1)
         while data := stream.read(_BINARY):
             runs = [data[slice(*run.span())] for run in _PRINTABLE.finditer(data.translate(_KINDS))]
@@ -195,7 +195,7 @@ class Opener:
 
 
 class _Counted(io.RawIOBase):
-    """A stream whose bytes are counted, and that ends where its data is broken."""
+    """A stream that counts the bytes read from it, and ends where its data is corrupt."""
 
     def __init__(self, stream: Any, opener: Opener) -> None:
         self._stream = stream
@@ -221,7 +221,7 @@ def _place(base: TextPlace, first: int, line: int) -> TextPlace:
 
 
 def _base64_in(text: str) -> Iterator[tuple[int, int, bytes]]:
-    """Yield start, end and bytes of base64 that contains text or can be opened; for other long base64, no bytes."""
+    """Yield the start, end and data of each base64 run with text or data to open; for other long runs, empty data."""
     end = 0
     for match in _RUN.finditer(text.encode("ascii", "replace").translate(_IS_DIGIT)):
         if match.start() >= end:
@@ -240,10 +240,10 @@ def _decoded(run: str) -> bytes:
 
 
 class Notebook:
-    """The strings of a notebook (nbformat 4), and the cell that each of their lines is in.
+    """The strings of a notebook (nbformat 4), and the cell that each line belongs to.
 
-    A list of strings is used as it is; each member of an object becomes a line of JSON, so that a value is next to its
-    name. A string that is not a notebook raises `ValueError`.
+    The strings of a list are joined; each member of an object becomes a line of JSON, so that a value is next to its
+    name. Raises `ValueError` for a string that is not a notebook.
     """
 
     def __init__(self, file: str) -> None:
@@ -289,7 +289,7 @@ class Notebook:
 
 
 def _words(path: _Path) -> tuple[int | None, str]:
-    """Return the number of the cell, from 1, that a path leads to, and a description of the part."""
+    """Return the number (from 1) of the cell that a path leads to, and a description of the part."""
     if path[:1] != ("cells",) or len(path) < 3:
         return None, "widget state" if "widgets" in path[:2] else "metadata"
     first = {"outputs": "output", "attachments": "attachment"}.get(str(path[2]), str(path[2]))

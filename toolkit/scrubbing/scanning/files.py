@@ -1,7 +1,7 @@
 """Scan files and folders, and leave out what the project allows.
 
 Hidden files are included, since `.env` and `.netrc` contain credentials, and so are hidden folders in which people keep
-settings. Other hidden folders, caches, installed packages and links to folders are skipped, and listed.
+settings. Other hidden folders, caches, installed packages and links to folders are skipped, and listed in the result.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Paths = str | Path | Iterable[str | Path]
 def scan_files(
     paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = (), settings: Settings | None = None
 ) -> FindingList:
-    """Look for secrets in files: those that the process knows, and values in places of credentials.
+    """Look for secrets in files: those that the process knows, and values that look like secrets.
 
     Args:
         paths: files and folders.
@@ -122,7 +122,7 @@ def _findings_in(path: Path, known: KnownSecrets, unreadable: list[Unreadable]) 
 
 
 def _known_in(text: str | bytes, known: KnownSecrets) -> Iterator[tuple[int, str, str]]:
-    """Yield line and kind of every known secret, without its value; for a key with several lines, the first line."""
+    """Yield the line and kind of each known secret, without its value; for a multi-line key, only the first line."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     anywhere = known.find(data)
     if anywhere is None:

@@ -42,11 +42,11 @@ class Finding:
 
     Attributes:
         path: the file.
-        line: line number, from 1: of the file, or of the text inside a container such as an archive.
+        line: line number, from 1, in the file, or in the text inside a container such as an archive.
         kind: a description of what was found, never the text itself.
         cell: number of the cell of a notebook, from 1; None for everything else.
-        part: where in the file: "source", "output text/html", "widget state" of a notebook, or a name in an archive;
-            empty for a file that is read as it is.
+        part: where in the file: in a notebook "source", "output text/html" or "widget state"; in an archive, a name;
+            empty for a file that is read directly.
         fingerprint: six hex digits that identify the finding in `toolkit.toml`, even if it moves.
     """
 
@@ -59,12 +59,12 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """Where in the file it is, in addition to the line: "cell 3, output text/html", or ""."""
+        """Where in the file the finding is, in addition to the line: "cell 3, output text/html", or ""."""
         return ", ".join(filter(None, (f"cell {self.cell}" if self.cell else "", self.part)))
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """The steps to take about it, in order."""
+        """The steps to take for this finding, in order."""
         return tuple(advice_for([self]))
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class FindingList(list[Finding]):
         files: how many files were read.
         unreadable: what could not be read.
         skipped: the folders that were not searched: hidden ones, caches, installed packages and links.
-        allowed: how many findings `toolkit.toml` allows, which are not in the list.
+        allowed: number of findings that `toolkit.toml` allows; they are not in the list.
         unused_allowances: descriptions of the entries in `toolkit.toml` that match no finding.
         project: the folder of the project.
     """
@@ -123,15 +123,16 @@ class FindingList(list[Finding]):
 def fingerprint_of(kind: str, value: str = "") -> str:
     """Return the fingerprint of a finding, which does not depend on its position in a file.
 
-    It has 24 bits: enough to distinguish the findings of a file, and far too few to guess a machine-made value. One
-    text in 16 million has the same. For a secret that the user names, pass no value: people may have made it up.
+    It has 24 bits: enough to distinguish the findings in a file, but far too few to reveal a machine-made value. One
+    text in 16 million has the same fingerprint. For a secret that the user supplies, pass no value: if a person made it
+    up, it could be guessed from the fingerprint.
     """
     text = f"{kind}\n{''.join(filter(str.isalnum, value))}".encode("utf-8", "replace")
     return hashlib.blake2b(text, key=b"toolkit scan", digest_size=3).hexdigest()
 
 
 def advice_for(findings: Iterable[Finding]) -> list[str]:
-    """Return the steps to take about findings, in order."""
+    """Return the steps to take for these findings, in order."""
     paths = {finding.path for finding in findings}
     path = paths.pop() if len(paths) == 1 else Path("FILE")
     name = shlex.quote(masked(printable(path.as_posix()).replace("\n", " ")))
@@ -231,7 +232,7 @@ def _result(finding: Finding, rule: int, folder: Path) -> dict[str, Any]:
 
 
 def _artifact(path: Path, folder: Path) -> Mapping[str, str]:
-    """Return a file as an `artifactLocation` (SARIF 2.1.0, section 3.4), relative to the checkout if it is inside."""
+    """Return a file as an `artifactLocation` (SARIF 2.1.0, section 3.4), relative to the checkout if inside it."""
     relative = workspace_path(path, folder)
     if Path(relative).is_absolute() or relative.startswith("../"):
         return {"uri": Path(os.path.abspath(masked(str(path)))).as_uri()}  # noqa: PTH100 - without following links

@@ -1,8 +1,8 @@
-"""Find what looks like a secret in a text: in recordings, source code, settings, commands and prose.
+"""Find what looks like a secret in text: recordings, source code, settings, commands and prose.
 
-The engine of the recorder finds fields, pairs, elements, columns and shapes, and grades the values. In a file, a strong
-value may also follow a name without the sign of a field between them (`--token ...`, `| password | ... |`,
-`set_token("...")`, `the token is ...`); and files also have logins (`-u me:...`), and passwords that people made up.
+The engine of the recorder finds fields, pairs, elements, columns and shapes, and grades the values. In files, a strong
+value may also follow a name without field syntax, such as a colon, between them (`--token ...`, `| password | ... |`,
+`set_token("...")`, `the token is ...`). Files may also contain logins (`-u me:...`), and passwords that people made up.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _fields(text: str) -> Iterator[_Hit]:
 
 
 def _is_made_by_a_person(text: str, field: CredentialField) -> bool:
-    """Check whether a value that was not made by a machine is a password rather than a word, a name or a sample."""
+    """Check whether a value that does not look random is a password rather than a word, a name or a sample."""
     value, start, _, form, is_named = field.written
     if not is_named or not is_core_name(field.name, Place.JSON) or needs_strong_value(field.name, Place.JSON):
         return False
@@ -163,7 +163,7 @@ def _logins(text: str) -> Iterator[_Hit]:
 
 
 def _beside_names(text: str) -> Iterator[_Hit]:
-    """Yield the strong values after names of credentials, including arguments of functions with such names."""
+    """Yield strong values that follow credential names, including arguments of functions with such names."""
     shadow = text.encode("ascii", "replace").lower()
     for word in _WORDS:
         pattern = (word + _AFTER_WORD).encode()
