@@ -1,4 +1,5 @@
-"""Service access toolkit: call, record, replay and tabulate a family of financial services.
+"""Service access toolkit: call a family of financial services, record and replay the calls, and make tables of the
+responses.
 
 >>> import toolkit as tk
 >>> session = tk.Session("broker-sandbox", cassette="tour")

@@ -51,5 +51,5 @@ def test_not_a_table(table):
     with pytest.raises(TabulationError) as caught:
         schema(table)
     assert caught.value.about == "schema"
-    with pytest.raises(TabulationError, match="has a type in dtypes and in schema"):
+    with pytest.raises(TabulationError, match="has a type in both dtypes and schema"):
         tabulate([], schema=pa.schema([("a", pa.int64())]), dtypes={"a": "Int64"})

@@ -209,7 +209,7 @@ class ClientKey(Client):
             `cryptography` package, or a Signer that keeps the key elsewhere.
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
-        key_id: the `kid` by which the service knows the key, if it needs one; selects the key of a JWK set. A JWK with
+        key_id: the `kid` that the public key was registered with, if any; selects the key of a JWK set. A JWK with
             another `kid` is refused.
         algorithm: JWS algorithm; by default the JWK's own, else the default for the key.
         audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or text that is sent as it is.

@@ -67,7 +67,7 @@ class Signer(Protocol):
 
     @property
     def key_id(self) -> str | None:
-        """The `kid` by which the service knows the key, or None."""
+        """The `kid` that the public key was registered with, or None."""
         ...
 
     def sign(self, data: bytes, /) -> bytes:
@@ -117,7 +117,7 @@ def describe_signer(signer: Signer) -> tuple[str, str | None]:
         otherwise=lambda: _signer_error("did not return its algorithm and key_id"),
     )
     if answer[0] not in ALGORITHMS or not (answer[1] is None or (isinstance(answer[1], str) and answer[1])):
-        raise _signer_error("has an algorithm that is not supported, or a key_id that is not a non-empty string")
+        raise _signer_error("has an algorithm that is not supported, or a key_id that is empty or not a string")
     return answer
 
 

@@ -60,7 +60,7 @@ def add(
     kind: Annotated[str | None, typer.Option(help=f"{', '.join(_KINDS)}; by default what the options imply.")] = None,
     client_id: Annotated[str | None, typer.Option(help="Client ID, not a secret; asked for if missing.")] = None,
     key_file: Annotated[Path | None, typer.Option(help="Private key file (PEM or JWK); the key is copied.")] = None,
-    key_id: Annotated[str | None, typer.Option(help="Key ID (kid) by which the service knows the private key.")] = None,
+    key_id: Annotated[str | None, typer.Option(help="Key ID (kid) that the public key was registered with.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="JWS algorithm; by default that of the key.")] = None,
     audience: Annotated[str | None, typer.Option(help="token-endpoint (the default), issuer, or any string.")] = None,
     assertion_typ: Annotated[str | None, typer.Option(help="Type of assertions: JWT (the default) or none.")] = None,

@@ -36,7 +36,7 @@ def record(
     environment: terminal.OptionalEnvironment = None,
     interface: Annotated[
         str | None,
-        typer.Option(help=f"Interface of the paths: {', '.join(_INTERFACES)}; by default that of the accounts call."),
+        typer.Option(help=f"Interface to call: {', '.join(_INTERFACES)}; by default that of the accounts call."),
     ] = None,
     all_pages: Annotated[bool, typer.Option("--pages", help="Read all pages of each path, as tk.pages does.")] = False,
     credentials: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the profile to record with.")] = None,

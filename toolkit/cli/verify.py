@@ -41,7 +41,7 @@ def verify(
     ] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Time limit for each cell, in seconds.")] = 120.0,
     form: Annotated[
-        str, typer.Option("--format", help="text; `github` annotates the cells in a pull request.")
+        str, typer.Option("--format", help="`text`, or `github` to annotate the cells in a pull request.")
     ] = "text",
     as_json: terminal.JsonOption = False,
     save_json: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the JSON in a file.")] = None,

@@ -350,4 +350,4 @@ def _toolkit_requirement() -> str:
     record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # written by pip (PEP 610)
     if record.get("vcs_info", {}).get("vcs") == "git" and _GIT.fullmatch(record["url"]):
         return f"{_TOOLKIT}[lab] @ git+{record['url']}@{record['vcs_info']['commit_id']}"
-    return f"# Install {_TOOLKIT}[lab] {version(_TOOLKIT)} first, from the same source as the author of this copy."
+    return f"# Install {_TOOLKIT}[lab] {version(_TOOLKIT)} first, from the source that the author of this copy used."

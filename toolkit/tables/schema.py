@@ -115,7 +115,7 @@ class Wanted:
         self._dtypes = {name: _dtype(name, dtype) for name, dtype in dtypes.items()}
         self._schema = None if table is None else schema(table)
         for name in self._dtypes.keys() & set(() if self._schema is None else self._schema.names):
-            what = f"Column {excerpt(name, SHOWN)!r} has a type in dtypes and in schema."
+            what = f"Column {excerpt(name, SHOWN)!r} has a type in both dtypes and schema."
             raise TabulationError(what, "Leave one of them out.", about="dtypes")
 
     def columns(self, found: Iterable[Column], count: int, numbers: Numbers, losses: Losses) -> dict[str, Any]:

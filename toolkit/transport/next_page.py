@@ -91,7 +91,7 @@ def next_page(
     Args:
         response: a response with its request, and with its body read.
         cursor: dotted path of the member with the cursor, and the name of the parameter to send it as.
-        is_first: False for a later page of a list, which ends the list if it has no cursor.
+        is_first: False for the second and later pages; such a page is the last one if it has no cursor.
     """
     body = _parsed(bytes(response.content))
     members = list(_members(body))

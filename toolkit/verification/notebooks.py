@@ -26,7 +26,7 @@ _WORD: Final = re.compile(r"""[^\s"'(),=/\\]+""")
 
 
 def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
-    """Return the notebooks among files and below folders, each once, without checkpoints and hidden folders."""
+    """Return the given notebooks and those in given folders, each once, without checkpoints and hidden folders."""
     notebooks: dict[Path, Path] = {}
     for path in map(Path, paths):
         found = [path] if path.suffix == SUFFIX and path.is_file() else []
@@ -147,7 +147,7 @@ def _git(folder: Path, *arguments: str) -> str:
         reason = getattr(error, "stderr", b"git is not installed").decode(errors="replace").removeprefix("fatal: ")
         raise ConfigurationError(
             f"git cannot tell what changed in {folder}: {excerpt(reason)}.",
-            "Name notebooks in a git repository, and a commit; in a shallow checkout fetch its history first "
+            "Pass notebooks that are in a git repository, and a commit in it; in a shallow checkout, fetch the history "
             "(actions/checkout: fetch-depth: 0).",
             about="since",
         ) from None

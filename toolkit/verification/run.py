@@ -1,6 +1,6 @@
 """Verify notebooks: run each in a fresh kernel without a network, and compare its outputs with the stored ones.
 
-The kernel gets only the variables of an allow-list. Its home, configuration and cache folders are empty, so it does not
+The kernel gets only the variables on an allow-list. Its home, configuration and cache folders are empty, so it does not
 find saved credentials, start-up files or a history.
 """
 

@@ -132,7 +132,7 @@ class SavedProfile:
         destinations, next_step = table.pop(_DESTINATIONS, None), f"Fix or remove it, or {self._save_again}."
         if not table.keys() <= FIELDS or not all(isinstance(value, str) and value for value in table.values()):
             fields = f"Possible fields: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."
-            what = f"{where} has an unknown field, or a field that is not a non-empty string."
+            what = f"{where} has an unknown field, or a field that is empty or not a string."
             raise ConfigurationError(what, f"{next_step} {fields}")
         known = [*ADDRESS_NAMES, HEADER_PREFIX]
         if not isinstance(destinations, dict) or not {HEADER_PREFIX} < {HEADER_PREFIX, *destinations} <= {*known}:

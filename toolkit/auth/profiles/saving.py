@@ -114,7 +114,7 @@ def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> 
 
 
 def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[ListedProfile]:
-    """Return all profiles by environment, name and precedence. No keyring is opened."""
+    """Return all profiles, sorted by environment, name and precedence. No keyring is opened."""
     listed: list[ListedProfile] = []
     known = set()
     for profile in profiles_in_order(settings, environ):

@@ -133,7 +133,7 @@ class Recorder:
             _finish_later(self)
 
     def finish(self) -> None:
-        """Replace the file if it was recorded anew. The file stays claimed until `release`."""
+        """Replace the file if everything was recorded again. The file stays claimed until `release`."""
         if self.count and self._anew and self.file == self.part:
             claim = self.claim()
             with claim.lock, self._as_cassette_errors():
@@ -254,7 +254,7 @@ def _stamp_of(file: Path) -> Stamp:
 
 
 def _append(file: Path, data: bytes, stamp: Stamp, *, like: Path) -> Stamp:
-    """Append to a file, never a link, in one write, and return its stamp; undo a partial write, as on a full disk.
+    """Append to a file, never a link, in one write, and return its stamp; undo a partial write (a full disk).
 
     An empty or new file gets HEADER first. `stamp` is that of the file that was checked; None to create it, with the
     permissions of `like` if that exists.

@@ -47,14 +47,14 @@ def no_match(
             "To replay it, leave the environment out; to record this environment, name another cassette.",
             about="environment",
         )
-    what = f"Nothing recorded in {file_name} answers {request.method} {excerpt(request.uri, 160)}."
+    what = f"No call recorded in {file_name} matches {request.method} {excerpt(request.uri, 160)}."
     nearest = _nearest(matcher, identity, request, calls) if calls else ""
     if nearest:
         indented = nearest.replace("\n", "\n  ")
-        what += f" The nearest:\n  {indented}"
+        what += f" The nearest one:\n  {indented}"
     else:
         what += " No calls are recorded in it."
-    advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
+    advice = 'To add it, use mode="new_episodes" while you are online; to record everything again, use mode="all".'
     if SYMBOLIC_ENDING not in request.uri and SYMBOLIC_ENDING in nearest:
         advice += f" A host ending in {SYMBOLIC_ENDING} stands for an address in toolkit.toml: set it if it is missing."
     return CassetteMiss(what, advice, about="cassette", nearest=(printable(nearest),) if nearest else ())

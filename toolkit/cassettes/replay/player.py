@@ -1,8 +1,8 @@
 """Play the recordings of a file, and remember which were played.
 
 If the variable TOOLKIT_PLAY_LOG names a folder, each process appends lines of JSON to its own file there: one when a
-cassette is opened, and one when an interaction is played for the first time since. Programs that run notebooks or tests
-in other processes read it to see what they played. Each line is a single write, so the log of a killed process is
+cassette is opened, and one when an interaction is played for the first time after that. Programs that run notebooks or
+tests in other processes read it to see what they played. Each line is a single write, so the log of a killed process is
 complete up to its last line.
 """
 
