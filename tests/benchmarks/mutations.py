@@ -19,12 +19,11 @@ from tests.benchmarks.measuring import ARGUMENTS, IS_QUICK
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 2 if IS_QUICK else 30
-TIMEOUT = 360  # seconds for the tests of a room
+TIMEOUT = 240  # seconds for the tests of a room
 # Where the tests of a room are if not only in the folder of its name.
 FOLDERS = {
-    "cassettes": ("cassettes", "processes"),
     "sharing": ("sharing", "pytest_plugin", "publishing"),
-    "sweeps": ("sweeps", "loans", "cluster"),
+    "sweeps": ("sweeps", "loans"),
     "verification": ("verification", "kernels/test_kernel_verification.py"),
 }
 OPERATORS = {

@@ -196,7 +196,7 @@ def test_visitors_of_voila_connect_with_their_own(visit, voila, service):
     secret = visitor.panel.get_by_label("Client secret")
     secret.fill(service.credentials["sandbox-secret"].client_secret.reveal())
     secret.press("Enter")
-    status(visitor, f"{CONNECTED}: 25 accounts.")
+    status(visitor, f"{CONNECTED} and shows 25 accounts.")
 
 
 def check_nothing_of_the_owners_is_shown(visitor, voila):

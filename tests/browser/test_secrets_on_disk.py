@@ -119,7 +119,7 @@ def key_pair(typist, _):
     notebook.page.keyboard.press("Tab")
     notebook.page.keyboard.type(secret_key)
     notebook.page.keyboard.press("Enter")
-    status(notebook, f"{CONNECTED}: 1 account.")
+    status(notebook, f"{CONNECTED} and shows 1 account.")
     notebook.panel.get_by_label("Key ID").wait_for(state="detached")
     typist.look(notebook.save)
 
@@ -142,7 +142,7 @@ def client_secret(typist, _):
     typist.look(notebook.save)
     typist.fill("Client secret", reveal(notebook, "service.credentials['sandbox-secret'].client_secret.reveal()"))
     connect(notebook)
-    status(notebook, f"{CONNECTED}: 25 accounts.")
+    status(notebook, f"{CONNECTED} and shows 25 accounts.")
 
 
 def pasted_key(typist, _):

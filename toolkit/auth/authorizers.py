@@ -68,7 +68,7 @@ def authorization(credentials: Credentials, token: Token | None = None, number: 
 
 
 class TokenRequest(NamedTuple):
-    """A request to the token endpoint with credentials as form fields, and these fields as a recording shows them."""
+    """A request to the token endpoint with credentials as form fields, and the form as it is recorded."""
 
     request: httpx.Request
     recorded_form: bytes

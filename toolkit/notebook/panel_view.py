@@ -103,7 +103,7 @@ def account_text(environment: Environment, mode: Mode, *, is_practice: bool) -> 
 
 
 def facts_of(connection: Connection, name: str) -> dict[str, Any]:
-    """Return what the panel shows of a session, as text that the page escapes; none of it is secret.
+    """Return what the panel shows about a session, as text that the page escapes; none of it is secret.
 
     `name` is the expression for the session in the notebook, such as "panel.session", or empty if there is none.
     """

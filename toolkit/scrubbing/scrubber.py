@@ -245,7 +245,7 @@ class Scrubber:
 def _by_rules(
     rules: AppliedRules | None, message: RecordedRequest | RecordedResponse, body: bytes, *, records: bool
 ) -> tuple[Any, bytes]:
-    """Return a message and its body, with what the user's rules find replaced."""
+    """Return a message and its body, with everything replaced that the user's rules match."""
     if rules is None:
         return message, body
     if isinstance(message, RecordedResponse):

@@ -53,7 +53,7 @@ Outcome: TypeAlias = Answered | KeyFailure
 
 @dataclass(slots=True)
 class Plan:
-    """What a sweep requests, from where, and how rows are made. It is sent to a cluster without the client."""
+    """What a sweep requests, from where, and how rows are made. A cluster gets it without the client."""
 
     client: Any
     call: Callable[[Any], Any]

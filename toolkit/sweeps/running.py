@@ -135,7 +135,7 @@ class Run:
         self._raise()
 
     def _work(self, lane: int) -> Flow[None]:
-        """Request one key after another: what each thread or task does, on its own connection."""
+        """Request one key after another. Each thread or task runs this, on its own connection."""
         try:
             while not self._stopped.is_set() and (key := self.source.take()) is not None:
                 outcome = yield from self._plan.asking(key, lane)

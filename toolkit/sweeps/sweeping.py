@@ -1,4 +1,4 @@
-"""`sweep`: one call for each of many keys, with all rows in a folder of Parquet files; and the result of a sweep."""
+"""`sweep` makes one call for each of many keys and writes all rows to a folder of Parquet files; and its result."""
 
 from __future__ import annotations
 

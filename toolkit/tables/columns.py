@@ -209,7 +209,7 @@ def not_json(what: str) -> TabulationError:
 
 
 def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
-    """Return a DataFrame of `count` rows, numbered from 0, of Arrow arrays, Series and lists of objects."""
+    """Return a DataFrame made from Arrow arrays, Series and lists of objects, with `count` rows numbered from 0."""
     if not columns:
         return pd.DataFrame(index=pd.RangeIndex(count), columns=pd.Index([], dtype="str"))
     others = {name: values for name, values in columns.items() if isinstance(values, (list, pd.Series))}

@@ -36,7 +36,7 @@ class Read(NamedTuple):
 class ReadAndClose(NamedTuple):
     """Close a response after reading its undecoded body; the outcome is the body, up to about `most` bytes.
 
-    To discard a response, read a short body anyway: that keeps the connection open.
+    Even to discard a response, it is worth reading a short body: that keeps the connection open.
     """
 
     response: httpx.Response

@@ -147,7 +147,7 @@ def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with its strings changed, but not the names of members."""
+    """Return a JSON value with its strings, but not the names of its members, changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):

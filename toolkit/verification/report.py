@@ -1,4 +1,4 @@
-"""The results of verifying notebooks, and their reports: text, JSON and annotations of GitHub Actions."""
+"""The results of verifying notebooks, and their reports: text, JSON and GitHub Actions annotations."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _changes_of_bodies(
 
 
 def _shape_of(response: RecordedResponse) -> Shape:
-    """Return the shape of a JSON body, with all items of an array as one; it is empty for any other body."""
+    """Return the shape of a JSON body, with the items of each array merged; the shape of any other body is empty."""
     shape: Shape = {}
     try:
         content = json.loads(decompress_body(response.headers, response.body))

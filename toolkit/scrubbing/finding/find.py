@@ -282,7 +282,7 @@ class Finder(Walker):
 
 
 def _is_input(text: str, position: int) -> bool:
-    """Check whether a position is in an `<input>` tag of a page, which has a name and a value."""
+    """Check whether a position is in an `<input>` tag, which has a name and a value."""
     return text.startswith("<input", max(0, text.rfind("<", max(0, position - _LONGEST_START), position)))
 
 

@@ -221,7 +221,7 @@ def _place(base: TextPlace, first: int, line: int) -> TextPlace:
 
 
 def _base64_in(text: str) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the start, end and data of each base64 run with text or data to open; for other long runs, empty data."""
+    """Yield start, end and data of each base64 run with text or data to open, and other long runs with empty data."""
     end = 0
     for match in _RUN.finditer(text.encode("ascii", "replace").translate(_IS_DIGIT)):
         if match.start() >= end:

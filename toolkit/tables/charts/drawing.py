@@ -146,10 +146,11 @@ def token_timeline(
     are more than eight tokens, the last eight have a bar each, and the earlier calls are counted below.
 
     Args:
-        session: the session that used the tokens; not needed with both tables.
+        session: the session that used the tokens; not needed if both tables are given.
         tokens: a table such as `session.tokens()`.
         calls: a table such as `session.calls()`.
-        source: the session of the tables, or a string; by default what a session wrote to `attrs["source"]`.
+        source: the session that the tables come from, or a string; by default, what a session wrote to
+            `attrs["source"]`.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
