@@ -210,7 +210,7 @@ def as_signer(
         return private_key
     key, texts, jwk = _loaded(private_key, key_id, secret_phrase)
     if jwk.get("kid") and key_id not in (None, jwk["kid"]):
-        raise _error("The kid of this JWK does not match the key_id that was passed.", "Leave key_id out.", about="key_id")
+        raise _error("The kid of this JWK does not match key_id.", "Leave key_id out.", about="key_id")
     if jwk.get("alg") and algorithm not in (None, jwk["alg"]):
         raise _error("The alg of this JWK is not the algorithm passed.", "Leave algorithm out.", about="algorithm")
     key_id, algorithm = key_id or as_optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
