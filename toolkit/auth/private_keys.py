@@ -134,8 +134,8 @@ def client_assertion(
 ) -> Secret:
     """Return a new signed assertion, valid for `lifetime` seconds from `now`, and add it to the register.
 
-    The issuer and the subject are `client_id`; the recipient is `audience`, as a single string. There is no `nbf`, so
-    that a clock that differs slightly from the server's does no harm. If `typ` is None, the header has no `typ`.
+    The issuer and the subject are `client_id`; the recipient is `audience`, as a single string. There is no `nbf`, so a
+    clock slightly out of step with the server's does no harm. If `typ` is None, the header has no `typ`.
     """
     algorithm, key_id = describe_signer(signer)
     header = {"alg": algorithm, "typ": typ, "kid": key_id}

@@ -147,9 +147,9 @@ def diff(
 ) -> None:
     """Compare two recordings of the same calls.
 
-    Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. The status, the
-    members of JSON and their types, the media type of other bodies, and times that at least doubled or halved are
-    compared; values are not. The JSON output has the columns of `tk.compare_cassettes`.
+    Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. The comparison
+    covers the status, JSON members and their types, and the media type of other bodies, but not values. Times are
+    reported only if they at least doubled or halved. The JSON output has the columns of `tk.compare_cassettes`.
 
     Exit status: 1 if there is a change of a kind in --fail-on; 2 if a recording cannot be read; otherwise 0.
     """

@@ -153,7 +153,7 @@ class MaskedStream:
         self._held = ""
 
     def write(self, text: Any) -> Any:
-        """Write masked text, but hold back an end that may be the beginning of a secret."""
+        """Write masked text, but hold back its tail if a secret may begin there."""
         if not isinstance(text, str):
             return self.stream.write(masked(text))
         with self._lock:

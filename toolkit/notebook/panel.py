@@ -350,7 +350,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
 
 
 def is_for_visitors(environ: Mapping[str, str]) -> bool:
-    """Return True if this kernel serves visitors of a Voila server, who do not own the machine.
+    """Return True if this kernel serves visitors to a Voila server, who do not own the machine.
 
     A kernel that Voila starts before a visitor arrives is given neither the URL of the request nor the name of the
     server, so any VOILA_* variable counts.

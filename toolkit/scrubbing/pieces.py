@@ -1,4 +1,4 @@
-"""Replace pieces of secrets in displayed text, which tables shorten, boxes wrap, and markup and tracebacks interrupt.
+"""Replace pieces of secrets in displayed text: secrets that are shortened, wrapped, or split by markup.
 
 This is only for displays. Recordings are searched for whole secrets, in every form.
 """

@@ -127,7 +127,7 @@ def credential_kind(name: str, place: Place) -> str | None:
 
 
 def _without_number(name: str) -> str:
-    """Return a name without its final number, or "" if it has none or is listed as ordinary with the number."""
+    """Return a name without its final number, or "" if it has none or if the numbered name is listed as ordinary."""
     shorter = _NUMBERED.sub("", name)
     return "" if shorter == name or normal_name(name) in _ORDINARY else shorter
 

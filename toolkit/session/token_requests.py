@@ -150,7 +150,7 @@ def _decoded(response: httpx.Response, body: bytes) -> bytes:
         if len(body) <= _LARGEST_REPLY:
             return body
     raise TokenResponseInvalid(
-        "The reply of the token endpoint is larger than 1 MiB, or is not encoded as its Content-Encoding says.",
+        "The response of the token endpoint is larger than 1 MiB, or is not encoded as its Content-Encoding says.",
         "Check the auth address: it may lead to another service or a proxy.",
     )
 

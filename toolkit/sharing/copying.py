@@ -144,7 +144,7 @@ def copied_cassettes(
 
 
 def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook with a cell that sets values inserted after the one tagged `parameters`, as by papermill."""
+    """Return a notebook in which a cell that sets values follows the one tagged `parameters`, as papermill does it."""
     if not parameters:
         return content
     cells = content["cells"]

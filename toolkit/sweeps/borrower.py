@@ -197,7 +197,7 @@ class Borrower:
 
 
 class BorrowedCredentials(Credentials):
-    """The caller whose access tokens are lent, according to the terms. Contains no secret."""
+    """The caller whose access tokens are lent, as described by the terms of the loan. Contains no secret."""
 
     def __init__(self, terms: Terms, borrower: Borrower) -> None:
         self.kind = CredentialKind(terms.kind)

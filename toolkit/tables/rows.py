@@ -72,10 +72,11 @@ class Rows:
 
 
 def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> Rows:
-    """Return the rows of a JSON value: by the rules above, or those at a dotted path, also relative to the records.
+    """Return the rows of a JSON value: those found by the rules above, or those at a dotted path.
 
-    If the path leads through a list, the lists of all its members are joined, and each row has the keys that identify
-    the record around it. `key` names the column for the keys of an object of records, or of lists of them.
+    The path may also be relative to the records. If it leads through a list, the lists of all its members are joined,
+    and each row has the keys that identify the record around it. `key` names the column for the keys of an object that
+    maps keys to records, or to lists of them.
 
     Raises:
         TabulationError: if the path does not lead to a list or object, or no object has keys for `key`.

@@ -38,7 +38,7 @@ class Retry:
     """Limits for sending a failed call again.
 
     Attributes:
-        tries: how often a call is sent at most, including the first time; 1 to never send it again.
+        tries: the maximum number of times a call is sent, including the first; 1 means that it is never sent again.
         within: seconds after the first try within which another try may begin.
 
     Raises:
