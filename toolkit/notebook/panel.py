@@ -345,7 +345,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._view.send_token(self._sent_token, session.now() if session else None)
 
     def _variable(self) -> str:
-        """Return the variable that holds this panel; else "panel" for visitors, who do not see cells, or ""."""
+        """Return the name of the variable that holds this panel; if none does, "panel" for visitors, else ""."""
         return tracebacks.name_of(self) or ("panel" if self._for_visitors else "")
 
 
