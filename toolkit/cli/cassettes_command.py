@@ -290,7 +290,7 @@ def drift(
 
 @contextmanager
 def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | None]:
-    """Yield the folder with the play log, after running the notebooks; None if there are no notebooks and no log."""
+    """Yield the folder with the play log, after running the notebooks; None if neither notebooks nor a log is given."""
     if not notebooks:
         yield play_log
         return
@@ -306,7 +306,7 @@ def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | 
 
 
 def _kinds(text: str) -> set[str]:
-    """Return the kinds of changes that an option names, separated by commas."""
+    """Return the kinds of changes listed in a comma-separated option."""
     kinds = {kind.strip() for kind in text.split(",")} - {""}
     if kinds.difference(KINDS):
         raise typer.BadParameter(f"The kinds of changes are {', '.join(KINDS)}.", param_hint="--fail-on")

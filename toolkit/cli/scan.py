@@ -55,8 +55,8 @@ def scan(
 
     The JSON output has `version`, `findings`, `unreadable`, `skipped`, `unused_allowances`, `files` and `allowed`.
 
-    Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the usage is
-    wrong.
+    Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the command
+    line is invalid.
     """
     as_choice(form, _FORMATS, about="format")
     secrets = [os.environ.get(name, "").strip() for name in secret_from or ()]

@@ -200,7 +200,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def print_rows(rows: list[dict[str, Any]], columns: Sequence[str], *, as_json: bool, empty: str = "") -> None:
-    """Print rows as JSON, or some of their columns as a table without empty columns; if there are no rows, `empty`."""
+    """Print rows as JSON, or as a table of the given columns that are not empty; print `empty` if there are no rows."""
     if as_json:
         print_json(rows)
     elif not rows:

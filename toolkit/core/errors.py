@@ -152,7 +152,7 @@ class Unreachable(ToolkitError):
 
 
 class ServiceError(ToolkitError):
-    """A call made by the toolkit, such as `accounts()`, was answered with an error or an unreadable body.
+    """A response that the toolkit has to read, such as that of `accounts()`, is an error or has an unreadable body.
 
     Attributes:
         status: the HTTP status code.

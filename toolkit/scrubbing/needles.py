@@ -121,7 +121,7 @@ def _coded(plain: Needle, text: str) -> Iterator[Needle]:
 def _cores(data: bytes, encode: Callable[[bytes], bytes], bits: int) -> Iterator[tuple[bytes, int, int]]:
     """Yield the part of an encoded text that depends only on the data, for each offset at which the data may begin.
 
-    Each comes with the numbers of characters before and after it that also contain bits of adjacent text.
+    With each part, also yield how many characters before and after it share bits with adjacent text.
     """
     for offset in range(3 if bits == 6 else 5):
         encoded = encode(b"\0" * offset + data)

@@ -94,7 +94,7 @@ class Sender:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def current_token(self) -> tuple[Token, int | None] | tuple[None, None]:
-        """Return the usable token and its number, or two Nones; in a replay, the recorded token without its text."""
+        """Return the usable token and its number, or (None, None); in a replay, the recorded token without its text."""
         if _sends(self.cassette):
             grant = self._authorizer.grant if self._authorizer else None
             return (grant.token, grant.authorization.token) if grant and grant.token else (None, None)

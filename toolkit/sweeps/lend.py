@@ -273,7 +273,7 @@ class Lender:
 
 
 def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
-    """Return what a worker needs from a session that can be lent; raises the errors of `lend`."""
+    """Return what a worker needs from a session that can be lent; raises the same errors as `lend`."""
     if not isinstance(session, Session | AsyncSession):
         raise wrong_type("session", "a Session or an AsyncSession", session, "Open one with tk.Session().")
     sender, network, credentials = session._sender, session._below, session.credentials  # noqa: SLF001

@@ -114,7 +114,7 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
 
 
 class KeySource:
-    """Keys to request, which threads or tasks take one by one: each key once, unless it is done already."""
+    """Keys to request, which threads or tasks take one by one: each unfinished key once."""
 
     def __init__(self, keys: Iterable[Any], *, kind: KeyKind | None, is_done: Callable[[Key], bool]) -> None:
         length = operator.length_hint(keys, -1)
@@ -161,7 +161,7 @@ def key_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
 
 
 def key_column(keys: pa.Array) -> pa.Array:
-    """Return keys as a column of a table: dates are midnights without a zone, as in `tabulate`."""
+    """Return keys as a column of a table: dates become naive timestamps at midnight, as in `tabulate`."""
     return keys.cast(pa.timestamp("us")) if pa.types.is_date(keys.type) else keys
 
 

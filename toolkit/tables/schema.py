@@ -48,7 +48,7 @@ def schema(table: Any) -> Any:
         dd.from_map(lambda page: tk.tabulate(page, schema=schema), pages, meta=tk.tabulate([], schema=schema))
 
     Text is `string`, Int64 is `int64`, boolean is `bool`, float64 is `double`, instants are `timestamp[us, tz=UTC]`,
-    dates and local times `timestamp[us]`, and decimals `decimal128`. A column without any value is `null`, which no
+    dates and local times `timestamp[us]`, and decimals `decimal128`. A column without values is `null`, a type that no
     value fits. Make the schema from several tables, or set the type:
 
         position = schema.get_field_index("closed_on")

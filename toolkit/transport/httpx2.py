@@ -222,7 +222,7 @@ def _errors_of(library: Any, request: Any = None) -> Iterator[None]:
 
 
 def _converted_error(library: Any, name: str, error: Any, request: Any) -> Any:
-    """Return an error with the message, notes and other attributes of an error of the other library."""
+    """Convert an error from the other library, keeping its message, notes and other attributes."""
     kind = getattr(library, name)
     result = kind.__new__(kind, *error.args)  # constructors differ, and set nothing but `args` and these attributes
     result.__dict__.update(vars(error), _request=request)

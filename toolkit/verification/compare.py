@@ -113,7 +113,7 @@ def cell_place(cells: Sequence[Mapping[str, Any]], number: int) -> CellPlace:
 
 
 def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
-    """Return the folders of the kernel and the user that outputs may name, with their placeholders; longest first."""
+    """Return the kernel's and the user's folders that can appear in outputs, with their placeholders, longest first."""
     places = {
         sys.prefix: "[python]",
         sysconfig.get_path("stdlib"): "[python]",

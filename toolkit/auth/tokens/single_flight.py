@@ -40,7 +40,7 @@ _LASTING_IS_REMEMBERED: Final = 30.0  # seconds
 _PASSING_IS_REMEMBERED: Final = 1.0  # seconds; for callers who waited for the request that failed
 _LONGEST_REMEMBERED: Final = 60.0  # seconds; upper limit for Retry-After
 _LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop is considered stuck
-# Sends a token request; `patiently=True` allows more retries, for when there is no usable token.
+# Sends a token request; `patiently=True` allows more retries, and is used when no usable token is left.
 Fetch = Callable[..., Flow[Token]]
 _SOURCES: Final[WeakSet[TokenSource]] = WeakSet()
 

@@ -364,7 +364,7 @@ class FileTokenStore:
         return f"<FileTokenStore {shown(self.folder)}>"
 
     def read(self, name: str, /) -> bytes | None:
-        """Return the entry of a name, or None if it does not exist."""
+        """Return the entry for a name, or None if there is none."""
         for folder in self._folders:
             refuse_link(folder)
         return read_private(self.folder / f"{name}.token", LARGEST_ENTRY)

@@ -162,7 +162,7 @@ def _start_of_value(text: str, position: int) -> int:
 
 
 def values_at(text: str, after_sign: int, position: int, *, is_quoted: bool) -> list[Written]:
-    """Return a list with the value at a position, or an empty list if there is no string or number.
+    """Return the value at a position in a list of one; the list is empty unless the value is a string or a number.
 
     Args:
         text: the text.

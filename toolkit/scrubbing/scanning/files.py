@@ -35,7 +35,7 @@ Paths = str | Path | Iterable[str | Path]
 def scan_files(
     paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = (), settings: Settings | None = None
 ) -> FindingList:
-    """Look for secrets in files: those that the process knows, and values that look like secrets.
+    """Look in files for the secrets that the process knows, and for values that look like secrets.
 
     Args:
         paths: files and folders.

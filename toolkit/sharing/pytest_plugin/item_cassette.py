@@ -102,7 +102,7 @@ class Playing:
             self._guard.enter_context(network_blocked(hosts, self._refusal))
 
     def session_arguments(self, live: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the test's session; `live` has those for recording."""
+        """Return the arguments for the test's session; `live` contains those used for recording."""
         arguments: dict[str, Any] = {"settings": self.settings, **live, "cassette": self.cassette}
         arguments["environment"] = self.choice.environment or live.get("environment")
         if self.cassette is not None and self.cassette.records and self.choice.credentials is not None:

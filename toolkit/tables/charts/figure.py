@@ -84,7 +84,7 @@ class Chart(Figure):
     __str__ = __repr__
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """Write the chart to a file, in its own style and without date and version.
+        """Write the chart to a file, in its own style and without a date or version.
 
         Takes the options of `matplotlib.figure.Figure.savefig`. PNG and SVG files contain the alternative text.
         """
