@@ -184,7 +184,7 @@ def test_the_first_visitor_of_voila_is_not_the_owner_either(visit, voila):
     choose(visitor, "Mode", "replay · nothing is sent")
     visitor.panel.get_by_label("Client ID").wait_for(state="detached")
     connect(visitor)
-    alert(visitor, "This page is not set up for that.")
+    alert(visitor, "This page is not set up for these choices.")
 
 
 def test_visitors_of_voila_connect_with_their_own(visit, voila, service):

@@ -183,7 +183,7 @@ def practice_ended(notebook):
     choose(notebook, "Environment", "broker-live · live broker partner")
     notebook.panel.get_by_text("practice", exact=True).first.wait_for()
     notebook.kernel("service.close(); panel._after_cell(None)")
-    alert(notebook, "The practice service at these addresses has ended.")
+    alert(notebook, "The practice service at these addresses has stopped.")
     tree(notebook, *CHOICES, "alert", 'button "Connect"')
 
 

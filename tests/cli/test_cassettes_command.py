@@ -195,7 +195,7 @@ def test_drift(folder, service, settings, make_credentials, monkeypatch):
 
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     monkeypatch.setattr(cassettes_command, "Session", connect)
-    assert "1 not repeated: " in (shown := run("drift", folder / "a.yaml"))
+    assert "1 not repeated because " in (shown := run("drift", folder / "a.yaml"))
     assert "Nothing changed" in shown
     assert asked == [("broker-sandbox", credentials.name)]
     service.answer = lambda request: service.reply([{"cash": "1"}])

@@ -131,7 +131,7 @@ def test_practice_services_come_and_go(open_panel, unset):
     assert user.options("credentials") == ["new key pair …"]
     assert user.status == "The practice service has stopped, so the session cannot send anything."
     ended = open_panel("live", settings=service.settings)
-    assert "The practice service at these addresses has ended." in ended.words
+    assert "The practice service at these addresses has stopped." in ended.words
     assert "real account" not in ended.words
     assert ended.form.fields == ()
     with practice() as first, practice() as second:
@@ -168,7 +168,7 @@ def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, servi
     missing.choose("mode", "replay")
     missing.press()
     for user in (missing, open_panel("paper", settings=unset)):
-        assert "This page is not set up for that." in user.words
+        assert "This page is not set up for these choices." in user.words
         shown = json.dumps([control.get_state() for control in user.form.controls], default=str)
         assert [text for text in (str(tmp_path), "tours") if text in shown] == []
 

@@ -190,7 +190,7 @@ def test_words_come_before_the_widget(open_panel, tour, monkeypatch):
     (words, _), (widget, _) = outputs
     assert [raw for _, raw in outputs] == [True, True]
     assert re.fullmatch(r"<Panel: broker-sandbox · replay tour\.yaml, recorded \d+ \w+ \d{4}>", words["text/plain"])
-    assert "panel.connect() asks below the cell" in words["text/html"]
+    assert "panel.connect() asks for them below the cell" in words["text/html"]
     assert f"body:has(.toolkit-{panel._label}) .toolkit-saved-{panel._label}" in words["text/html"]
     assert f"toolkit-{panel._label}" in panel._dom_classes
     assert [*widget] == ["application/vnd.jupyter.widget-view+json"]

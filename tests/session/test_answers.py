@@ -83,10 +83,10 @@ def test_replayed_error(open_session, replayed, service, is_async):
         replayed("refused").accounts(token="hush")
     beginning = "Replayed from refused.yaml: the service answered GET /v2/account with "
     assert caught.value.what.startswith(beginning)
-    next_step = 'Nothing was sent. To send it again, record with mode="all", or delete the file first.'
+    next_step = 'Nothing was sent. To send the call again, record with mode="all", or delete the file first.'
     assert caught.value.next_step == next_step
     assert caught.value.status == live.value.status == 401
-    assert live.value.next_step.startswith("It did not accept the credentials: check them")
+    assert live.value.next_step.startswith("The service did not accept the credentials: check them")
     assert live.value.what.startswith("The service answered GET /v2/account with ")
     assert "hush" not in f"{live.value}{caught.value}"
 

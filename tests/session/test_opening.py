@@ -49,7 +49,7 @@ def test_missing_cassette(path):
     for misspelt in (path.with_name("recroded.yaml"), "recroded"):
         with pytest.raises(tk.ConfigurationError, match=r"recroded\.yaml does not exist") as caught:
             tk.Session(cassette=misspelt, settings=settings)
-        assert "pass one of live, paper, " in caught.value.next_step
+        assert "pass an environment (live, paper, " in caught.value.next_step
     with pytest.raises(tk.ConfigurationError, match="does not exist") as caught:
         tk.Session(cassette=path.parent / "elsewhere" / "recorded.yaml", settings=settings)
     assert 'pass "recorded"' in caught.value.next_step

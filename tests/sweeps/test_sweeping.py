@@ -511,5 +511,5 @@ def test_other_names_beside_the_keys(session, answering, tmp_path):
     table = result.table(accounts)
     assert list(table.columns) == ["key", "account_number", "symbol"]
     assert table["account_number"].tolist() == ["01", "01", "02", "02"]
-    with pytest.raises(tk.ConfigurationError, match="No column of the table names= has every key"):
+    with pytest.raises(tk.ConfigurationError, match="No column of the table in names= has every key"):
         result.table(accounts[:1])

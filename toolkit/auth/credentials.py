@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _USE_VARIABLES: Final = "Set environment variables instead."
 _IN_SOURCE: Final = "The {} is in this cell, the notebook file and the IPython history. Remove it from all three, and"
-_AT_INPUT: Final = "The {} was typed at an input() prompt, and JupyterLab saves answers in the output. Clear it, and"
+_AT_INPUT: Final = "The {} was typed at an input() prompt; JupyterLab saves answers in outputs. Clear that output, and"
 _inputs: Final[deque[Secret]] = deque(maxlen=50)
 _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
@@ -238,7 +238,7 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
             # The warning names only the cell, and the registry is empty: if it named a line, Python would print it with
             # the secret.
             warnings.warn_explicit(
-                f"{message.format(label)} replace this value. Enter the new one with getpass.getpass(), or "
+                f"{message.format(label)} replace the value. Enter the new one with getpass.getpass(), or "
                 "save it with `toolkit credentials add`.",
                 UserWarning,
                 filename=f"In [{number}]",

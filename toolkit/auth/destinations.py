@@ -215,7 +215,7 @@ def allow_destinations(caller: Credentials | Environment, destinations: list[Des
     except OSError as error:
         raise ConfigurationError(
             f"Cannot write {shown(file)}: {error.strerror or error}.",
-            "Make the folder writable and try again, or set the addresses in code or in your own variables.",
+            "Make the folder writable and try again, or set the addresses in code or in your own environment.",
         ) from None
 
 

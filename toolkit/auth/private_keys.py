@@ -281,7 +281,7 @@ def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], M
         named = keys if key_id is None else [each for each in keys if each.get("kid") == key_id]
         if len(named) != 1:
             which = "" if key_id is None else " with this key ID"
-            what = f"This JWK set has {len(named) or 'no'} private keys{which}; it must have exactly one."
+            what = f"This JWK set has {len(named) or 'no'} private keys{which}, not exactly one."
             raise _error(what, "Select one of its keys with key_id.", about="key_id" if keys else "private_key")
         jwk = named[0]
     if "d" not in jwk:

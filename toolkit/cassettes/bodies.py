@@ -134,7 +134,7 @@ class EndedEarly(httpx.SyncByteStream, httpx.AsyncByteStream):
         yield self._body
         raise CassetteMiss(
             f"The recording of {self._call} ends here: this response was closed early when it was recorded.",
-            'Stop reading at the same point, or record it again with mode="all".',
+            'Stop reading at the same point, or record the call again with mode="all".',
         )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

@@ -77,7 +77,7 @@ class ImportReport:
         """Return the report as sentences."""
         target = f" into {self.path}" if self.path is not None else "; no file was written"
         lines = [f"{count_text(self.imported, 'interaction')} imported{target}."]
-        lines += [f"{count:,} left out: {reason}." for reason, count in self.left_out.items()]
+        lines += [f"{count:,} left out because {reason}." for reason, count in self.left_out.items()]
         if self.not_chosen:
             lines.append(f"{self.not_chosen:,} not chosen.")
         kinds = ", ".join(f"{kind} in {count_text(count, 'place')}" for kind, count in self.replaced.items())
@@ -266,7 +266,7 @@ def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interactio
     if fields.get("_webSocketMessages") is not None or parts.scheme.lower() not in ("http", "https") or status == 101:
         raise _Unimportable("it is not an HTTP call")
     if not 100 <= status <= 999:
-        raise _Unimportable("it has no response: the browser blocked or cancelled it, or it failed")
+        raise _Unimportable("it has no response")
     if not method or not parts.netloc or not is_uri(uri):
         raise ValueError
     sent, received = _headers(request), _headers(response)

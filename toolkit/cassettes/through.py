@@ -254,7 +254,7 @@ def _record(
     except Exception as error:  # noqa: BLE001 - its text may quote the response
         reason = error.what if isinstance(error, ToolkitError) else f"{type(error).__name__}."
         what = f"{call.method} {call.path} could not be recorded: {reason}"
-        raise CassetteError(what, f"{AFTER_THE_CALL} make it without a cassette.", about="cassette") from None
+        raise CassetteError(what, f"{AFTER_THE_CALL} do not use a cassette.", about="cassette") from None
 
 
 class CassetteTransport(UpperTransport):

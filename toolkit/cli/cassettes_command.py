@@ -284,7 +284,7 @@ def drift(
     if not as_json:
         terminal.say(f"{count_text(result.repeated, 'call')} repeated in {session.environment}.")
         for reason, count in Counter(call.reason for call in result.not_repeated).most_common():
-            terminal.say(f"{count:,} not repeated: {reason}.", "dim")
+            terminal.say(f"{count:,} not repeated because {reason.rstrip('.')}.", "dim")
     _print_changes(terminal.records(result.table()), failing, as_json=as_json)
 
 

@@ -42,6 +42,7 @@ _KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}
 # RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.
 _ENCRYPTED: Final = re.compile(r"-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:\s*4,\s*ENCRYPTED")
 # The piped text for a field. A PEM ends with its END line; a JWK may have several lines, and ends with the input.
+_REFUSALS: Final = {401: "refused: these credentials are not accepted", 403: "refused: they do not allow this call"}
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _KEY: Final = re.compile(r".*?-----END [A-Z ]*-----[^\n]*\n?|.*", re.DOTALL)
 app = terminal.command_group("credentials", help="Save, list, test and remove credentials.")
@@ -62,7 +63,7 @@ def add(
     key_file: Annotated[Path | None, typer.Option(help="Private key file (PEM or JWK); the key is copied.")] = None,
     key_id: Annotated[str | None, typer.Option(help="Key ID (kid) that the public key was registered with.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="JWS algorithm; by default that of the key.")] = None,
-    audience: Annotated[str | None, typer.Option(help="token-endpoint (the default), issuer, or any string.")] = None,
+    audience: Annotated[str | None, typer.Option(help="Audience: token-endpoint (default), issuer or other.")] = None,
     assertion_typ: Annotated[str | None, typer.Option(help="Type of assertions: JWT (the default) or none.")] = None,
     assertion_lifetime: Annotated[int | None, typer.Option(help="Seconds for which an assertion is valid.")] = None,
     scope: Annotated[str | None, typer.Option(help="Scope of the tokens to request.")] = None,
@@ -294,9 +295,8 @@ class _Probe(NamedTuple):
 def _probes(session: Session) -> Iterator[_Probe]:
     """Call each interface of a live session once; the first call of a broker partner requests a token.
 
-    The service document shows no path of the market data interface (section 4.2). There, the address itself is called;
-    a response only proves that the interface was reached and did not refuse the caller. Failures are part of the result
-    and are not raised. Bodies are not read.
+    The service document shows no path of the market data interface (section 4.2), so its address is called: a response
+    only proves that it was reached and did not refuse the caller. Failures are results; bodies are not read.
     """
     rules = session.environment.rules
     for interface in rules.addresses:
@@ -316,15 +316,15 @@ def _called(session: Session, interface: Interface, path: str) -> _Probe:
         return _Probe(interface, call, None, f"not called: {error.what}", error.next_step)
     try:
         with client.stream("GET", path) as response:
-            status, is_refusal = response.status_code, response.status_code in (401, 403)
+            status = response.status_code
     except httpx.TransportError as error:
         raise as_toolkit_error(error, client.base_url) from None
     if response.is_success:
         return _Probe(interface, call, True, "works", status=status)
-    if path == "/" and not is_refusal:
+    if path == "/" and status not in _REFUSALS:
         meaning = "reached and not refused; the service document names no call that could be tested"
         return _Probe(interface, call, True, meaning, status=status)
-    meaning = "refused: these credentials are not accepted" if is_refusal else "an error other than a refusal"
+    meaning = _REFUSALS.get(status, "an error other than a refusal")
     return _Probe(interface, call, False, meaning, status_error(response).next_step, status)
 
 

@@ -39,7 +39,7 @@ def scan(
         Path | None, typer.Option(metavar="FILE", help="Also save the report as SARIF in this file.")
     ] = None,
     secret_from: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Variable with a secret to look for, plain or encoded.")
+        list[str] | None, typer.Option(metavar="NAME", help="Environment variable with a secret to look for.")
     ] = None,
     stdin: Annotated[
         bool, typer.Option("--stdin", help="Read secrets to look for from standard input, one per line.")

@@ -30,8 +30,8 @@ APPLICATION: Final = "service-access-toolkit"
 SETTINGS_FILE: Final = "toolkit.toml"
 PROJECT_VARIABLE: Final = "TOOLKIT_PROJECT"
 HOW_TO_NAME_PROJECT: Final = (
-    f"If the project is elsewhere, set the variable {PROJECT_VARIABLE} to its folder, or start in that folder "
-    "(papermill --cwd FOLDER)."
+    f"If the project is elsewhere, set the variable {PROJECT_VARIABLE} to its folder, or start the program in "
+    "that folder (papermill --cwd FOLDER)."
 )
 ENV_FILE: Final = ".env"
 _PREFIX: Final = "TOOLKIT_"

@@ -97,12 +97,12 @@ class Settings:
         for name, table in tables.items():
             object.__setattr__(self, name, table)
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
-            what = "The header prefix cannot start a header name: it may only have letters, digits and single hyphens"
+            what = "header_prefix is not valid in a header name: it may contain only letters, digits and single hyphens"
             raise _malformed("header_prefix", what, 'header_prefix = "SVC"')
         if not isinstance(self.cassettes, str | Path):
             raise _malformed("cassettes", "The cassettes folder is not a path", 'cassettes = "cassettes"')
         if self.publish not in (None, "as is"):
-            what = "publish can have only one value, which allows recordings of real accounts without pseudonyms"
+            what = "publish can only be 'as is', which allows recordings of real accounts without pseudonyms"
             raise _malformed("publish", what, 'publish = "as is"')
         if self.stale_after is not None and not (isinstance(self.stale_after, str) and _AGE.match(self.stale_after)):
             raise _malformed("stale_after", "stale_after is not an age in days", 'stale_after = "180d"')
@@ -141,7 +141,7 @@ class Settings:
             for key in values:
                 as_choice(key, _KEYS, about="setting")
             if values.get("verify") not in (None, "system"):
-                what = "A settings file can only select the machine's authorities. To trust others, set TOOLKIT_VERIFY"
+                what = "In a settings file, verify can only be 'system'. To trust other authorities, set TOOLKIT_VERIFY"
                 raise _malformed("verify", what, 'verify = "system"')
             values["addresses"] = _table("addresses", values.get("addresses", {}))
             places: dict[str, Path | str] = {}
@@ -282,7 +282,7 @@ def _parse(name: str, text: str) -> Address:
 def _table(name: str, value: Any) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         return dict(value)
-    raise wrong_type(name, "a table", value, f"In {SETTINGS_FILE}, write it under a line [{name}].")
+    raise wrong_type(name, "a table", value, f"In {SETTINGS_FILE}, write its entries under [{name}].")
 
 
 def _malformed(about: str, what: str, example: str) -> ConfigurationError:

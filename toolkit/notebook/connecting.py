@@ -116,7 +116,7 @@ def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: 
         return Problem(f"Connecting failed: {type(error).__name__}.", step)
     field = _field_of(error, fields)
     if for_visitors and not field and isinstance(error, CassetteError | ConfigurationError | UnsafeAddress):
-        return Problem("This page is not set up for that.", "Choose something else, or tell its owner.")
+        return Problem("This page is not set up for these choices.", "Choose others, or tell the owner of the page.")
     next_step = next((words for code, words in _NOT_CODE.items() if code in error.next_step), error.next_step)
     return Problem(error.what, next_step, field)
 
@@ -133,14 +133,14 @@ def _field_of(error: ToolkitError, fields: Sequence[Field]) -> str:
 
 
 def obstacle(environment: Environment, settings: Settings, *, for_visitors: bool) -> Problem | None:
-    """Return why no call to an environment is possible now, whatever the user chooses, or None.
+    """Return the problem that prevents all calls to an environment, regardless of the user's choices, or None.
 
-    The trial call needs the address of the interface with the accounts, and a broker partner's token needs that of the
-    auth interface.
+    The trial call needs the address of the interface that lists accounts. For a broker partner, the token request also
+    needs the address of the auth interface.
     """
     if is_over(environment, settings):
         step = "To continue, run service = tk.practice().start() in a cell."
-        return Problem("The practice service at these addresses has ended.", step)
+        return Problem("The practice service at these addresses has stopped.", step)
     addresses = environment.rules.addresses
     try:
         for name in (addresses[environment.rules.accounts[0]], addresses.get(Interface.AUTH)):
@@ -151,7 +151,7 @@ def obstacle(environment: Environment, settings: Settings, *, for_visitors: bool
         if settings.addresses or for_visitors:
             return problem
         return Problem(
-            problem.what, f"{problem.next_step}\nTo try it without an address, run service = tk.practice().start()."
+            problem.what, f"{problem.next_step}\nTo try the panel without one, run service = tk.practice().start()."
         )
     return None
 

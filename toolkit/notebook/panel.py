@@ -36,8 +36,8 @@ _KEPT: Final = "Could not connect with the choices above. The session below is t
 _EDITED: Final = "The choices above are not in use yet: press Connect. The session below is the previous one."
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
 _NO_SCREEN: Final = (
-    "The panel needs somebody to make choices, and nobody can here: name a cassette that exists, or open a "
-    "tk.Session with saved credentials."
+    "Nobody can make choices in the panel here: name a cassette that exists, or open a tk.Session with "
+    "saved credentials."
 )
 _EARLIER: Final = "Change the choices and connect again; until then, panel.session is the previous session."
 

@@ -96,7 +96,7 @@ def summary_text(connection: Connection) -> str:
 
 
 def account_text(environment: Environment, mode: Mode, *, is_practice: bool) -> str:
-    """Return "practice" if a practice service answers, "real account" if calls reach one, else an empty string."""
+    """Return "practice" for a practice service, "real account" if calls go to a real account, else an empty string."""
     if is_practice:
         return PRACTICE
     return REAL_ACCOUNT if environment.rules.real_account and mode is not Mode.REPLAY else ""
@@ -152,7 +152,7 @@ def saved_html(text: str, variable: str, label: str) -> str:
 
     A page that shows the widget with this label hides this text. Others show it in place of their own message.
     """
-    to_use = f"run this cell again; if no fields appear, {variable or 'panel'}.connect() asks below the cell"
+    to_use = f"run this cell again; if no fields appear, {variable or 'panel'}.connect() asks for them below the cell"
     words = card("Panel", [badge(text)], [("To use it", as_html(to_use))])
     missing = ".jp-OutputArea-child:has(.toolkit-saved) + :not(:has(.toolkit-panel)) .jupyter-widgets"
     style = f"body:has(.toolkit-{label}) .toolkit-saved-{label},{missing}{{display:none}}"

@@ -67,9 +67,9 @@ FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
         _CLIENT_ID,
         Field("private_key", is_key=True),
         Field("passphrase", hint="Leave it empty unless the key is encrypted."),
-        _option("key_id", "Leave it empty to use the ID in the key, if it has one."),
+        _option("key_id", "Leave this empty to use the ID in the key, if the key has one."),
         _option("algorithm", choices=_ALGORITHMS),
-        _option("audience", "Leave it empty for the URL of the token endpoint; “issuer” is the auth address."),
+        _option("audience", "Empty means the URL of the token endpoint; or type “issuer” for the auth address."),
         _SCOPE,
     ),
 }

@@ -198,7 +198,7 @@ class Authenticator:
         now, jti = self._clock.now().timestamp(), claims["jti"]
         exp, *past = (claims.get(name, 0) for name in ("exp", "iat", "nbf"))
         if not all(type(time) in (int, float) for time in (exp, *past)):
-            raise _invalid_client("exp, iat and nbf must be numbers of seconds.")
+            raise _invalid_client("exp, iat and nbf must be numbers: seconds since 1970.")
         latest = now + _LEEWAY
         if not now < exp <= latest + _LONGEST_LIFETIME or not all(time <= latest for time in past):
             raise _invalid_client("exp must be in the future, at most an hour ahead; iat and nbf must be in the past.")
@@ -220,5 +220,5 @@ def _unauthorized(address_name: str, *, is_bearer: bool) -> RequestRefusedError:
     challenge = f'Bearer realm="{address_name}"' + (', error="invalid_token"' if is_bearer else "")
     if address_name.startswith("trading"):
         challenge = f'Basic realm="{address_name}", charset="UTF-8"'
-    detail = f"This call must carry exactly one kind of credentials that {address_name} accepts."
+    detail = f"This call must carry exactly one kind of credentials that the address {address_name} accepts."
     return RequestRefusedError(401, "unauthorized", detail, {"WWW-Authenticate": challenge})

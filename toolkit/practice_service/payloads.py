@@ -69,7 +69,7 @@ def account(holder: str, number: int, at: datetime) -> dict[str, Any]:
 
 
 def account_id(holder: str, number: int) -> str:
-    """Return the identifier of account `number` (from 0) of a holder, a UUID."""
+    """Return the UUID of a holder's account `number`, counted from 0."""
     return _identifier(f"{holder}/{number}")
 
 

@@ -84,7 +84,7 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
         size += len(chunk)
         if size > limit:
             raise TooLarge(
-                f"A compressed body has more than {limit >> 20} MiB when decompressed, too much to check for secrets; "
+                f"A body is larger than {limit >> 20} MiB when decompressed, too large to check for secrets; "
                 "nothing was written.",
                 f"{AFTER_THE_CALL} request less data at a time, or make the call without a cassette.",
             )

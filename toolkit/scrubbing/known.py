@@ -43,11 +43,11 @@ class KnownSecrets:
 
     Secrets of the register are always replaced, no matter who added them. Distinct secrets of one kind have distinct
     placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise a replay could answer one request with the response
-    to another. A secret that is added here gets its placeholder at once; any other secret gets it when it is first
-    found. Values that messages name, and the stand-ins for personal data, are known only to this object.
+    to another. A secret that is added here gets its placeholder at once; any other secret gets one when the secret is
+    first found. Values that messages name, and the stand-ins for personal data, are known only to this object.
 
     Attributes:
-        used: short credentials that requests used, with their placeholders; a new mapping after each addition.
+        used: a mapping from short credentials that requests used to their placeholders; each addition replaces it.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:

@@ -83,7 +83,7 @@ def pages(
         UnsafeAddress: in the loop, if the next page is not at the origin of the first.
     """
     if not isinstance(client, classes("Client", "AsyncClient")):
-        raise wrong_type("client", "a client of httpx", client, "Pass an interface of a session: session.broker.")
+        raise wrong_type("client", "a client of httpx", client, "Pass an interface, such as session.broker.")
     if not isinstance(path, classes("URL")):
         path = as_text(path, about="path", example='"/v1/accounts"')
     if params is not None:
@@ -264,7 +264,7 @@ class Pages:
 
 
 def checked_cursor(cursor: Any) -> Cursor | None:
-    """Return the argument of this name of `pages`."""
+    """Return the argument `cursor` of `pages`, checked."""
     if cursor is None or (isinstance(cursor, str) and cursor in _COUNTED):
         return cast("Cursor | None", cursor)
     if isinstance(cursor, (tuple, list)) and len(cursor) == 2 and all(isinstance(x, str) and x for x in cursor):

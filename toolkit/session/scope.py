@@ -56,7 +56,7 @@ class ComparedAddress(NamedTuple):
 
 
 class Scope:
-    """Checks every request of one interface before anything is sent, redirects included.
+    """Checks every request of one interface, including redirects, before anything is sent.
 
     Args:
         interface: the interface, for messages.
@@ -99,7 +99,7 @@ class Scope:
         for name in _DIVERTING_EXTENSIONS & request.extensions.keys():
             raise UnsafeAddress(
                 f"A request to the {self.interface} interface has the extension {name}, which sends it elsewhere.",
-                "Nothing was sent. Leave it out: the path and the host name come from the URL.",
+                "Nothing was sent. Remove this extension: the path and the host name come from the URL.",
             )
         if url.userinfo:
             raise UnsafeAddress(
@@ -122,7 +122,7 @@ class Scope:
         return below.decode("ascii")
 
     def to_send(self, request: httpx.Request) -> httpx.Request:
-        """Return the request at the configured address; a symbolic URL, from a replayed link, is translated."""
+        """Return the request at the configured address, also if its URL is a symbolic one from a replayed link."""
         if request.url.raw_host != self.symbolic.origin[1]:
             return request
         if self.own is None:
@@ -249,7 +249,7 @@ def resolve_credentials(
 
 def _without_environment(cassette: Cassette | None, settings: Settings) -> ConfigurationError:
     """Return the error for a session that has nothing to replay, or whose cassette's name may be misspelt."""
-    choices = f"pass one of {', '.join(Environment)}, or pass credentials, which belong to one"
+    choices = f"pass an environment ({', '.join(Environment)}) or credentials"
     if cassette is not None and cassette.mode != "all" and not cassette.replays:
         from toolkit.cassettes.replay import differences
 

@@ -112,7 +112,7 @@ class Sender:
         return self.ledger.last_ended_at() or (self.cassette and self.cassette.recorded_at) or EPOCH
 
     def account_with(self, cassette: Cassette | None) -> str:
-        """Return a name for the account that calls reach through a cassette: "real account", "practice" or "".
+        """Return which kind of account calls reach with this cassette: "real account", "practice", or "" for neither.
 
         A replay reaches no account, and a recording does not say whether it was made with a practice service.
         """
@@ -152,7 +152,7 @@ def _sends(cassette: Cassette | None) -> bool:
 
 
 class SessionRequest(Outgoing):
-    """A request of a session's client. Credentials are added after the cassette sees it, and a ledger records it."""
+    """A request of a session's client. A ledger records it; credentials are added below the cassette."""
 
     __slots__ = ("_below", "_scope", "_sender", "identity", "ledger")
 

@@ -83,7 +83,7 @@ class BaseSession(Generic[ClientType]):
                 replay, of the cassette.
             credentials: credentials, the name of a profile, or None for the only profile of the environment, or for the
                 one named "default" if there are several. A replay needs none. With the settings of a practice service
-                that runs in this process, the names of its credentials take precedence: "paper", "sandbox-secret".
+                that runs in this process, its names, such as "sandbox-secret", take precedence.
             cassette: name or path of a cassette, or an open cassette; None for live calls.
             mode: vcrpy's record mode, by default `once`.
             settings: by default those of the project and the TOOLKIT_* variables.
@@ -223,8 +223,8 @@ class BaseSession(Generic[ClientType]):
                 status (Int64): HTTP status code; 599 for a call that got no response.
                 elapsed (float64): seconds from sending to the end of the body, to a tenth of a millisecond; missing
                     while the call is unfinished.
-                tries (Int64): how often the call was sent: more than 1 if it was sent again after 429, 503 or a broken
-                    connection, or with a new token after a 401.
+                tries (Int64): number of times the call was sent; more than 1 if it was sent again after 429, 503 or a
+                    broken connection, or with a new token after a 401.
                 token (Int64): number of the token that authorized the call; missing for a key pair and a token request.
         """
         from toolkit.tables.display import calls_table
@@ -271,7 +271,7 @@ class BaseSession(Generic[ClientType]):
     def _client(self, interface: Interface) -> ClientType:
         if self.is_closed:
             raise ConfigurationError(
-                "This session is closed.", "Open another session; close() is optional.", about="session"
+                "This session is closed.", "Open another session. You need not close a session.", about="session"
             )
         with self._lock:
             if interface not in self._clients:
@@ -312,13 +312,13 @@ class Session(BaseSession[httpx.Client]):
 
         An account holder's account is one row with all its fields; lists in it are JSON text. For a broker partner, all
         pages are read, as `tk.pages` does, unless `pages` is False or a parameter selects one page: limit, page,
-        page_size, per_page, offset, cursor or page_token. If a parameter does, a warning says if there are more
-        accounts. A replay ends with the last recorded page, also with a warning.
+        page_size, per_page, offset, cursor or page_token. If a parameter selects one page, a warning is given when
+        there are more accounts. A replay ends with the last recorded page, also with a warning.
 
         Args:
             pages: False to read the first page only; not sent to the service.
-            params: query parameters, sent to the service unchanged; this includes `numbers=`. Amounts are floats; for
-                exact decimals, use `tk.tabulate(tk.pages(session.broker, "/v1/accounts"), numbers="decimal")`.
+            params: query parameters, sent to the service unchanged, even `numbers=`. Amounts are floats; for exact
+                decimals, use `tk.tabulate(tk.pages(session.broker, "/v1/accounts"), numbers="decimal")`.
 
         Raises:
             ServiceError: if the service answers with an error status, or its response cannot be decoded.
@@ -382,7 +382,7 @@ def _as_timeout(timeout: Any) -> httpx.Timeout | None:
     queues behind other calls of the session. With an httpx.Timeout, the limits are the ones that it sets.
 
     Raises:
-        ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout.
+        ConfigurationError: if it is anything other than None, a number of seconds above 0, or an httpx.Timeout.
     """
     if timeout is None or isinstance(timeout, httpx.Timeout):
         return timeout

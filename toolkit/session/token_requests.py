@@ -76,9 +76,9 @@ class TokenExchange:
         self._lock = threading.Lock()
 
     def number(self, token: Token) -> int:
-        """Return the token's number in this session. Numbers follow the order of first use, after the cassette's.
+        """Return the token's number. Tokens are numbered in order of first use, after those in the replayed cassette.
 
-        From then on, no recording contains the token's text.
+        Once a token has a number, its text is not written to recordings.
         """
         self._sender.known.add_all([("ACCESS_TOKEN", token.access_token)])
         with self._lock:

@@ -1,8 +1,8 @@
 """Copy recordings and a notebook for others, replace values in the copies, and search them for any that are left.
 
-The recordings are scrubbed again with today's rules. Every value that a rule replaced in them is also replaced in the
-text and the code of the notebook, as plain text. If the value is a name of several words, the longer words are also
-replaced one by one. Finally, everything is searched for values that are left.
+The recordings are scrubbed again with the current rules. Every value that a rule replaced in them is also replaced in
+the text and the code of the notebook, as plain text. If the value consists of several words, words of five letters or
+more are also replaced individually. Finally, everything is searched for values that are left.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class CopiedCassettes:
 def copied_cassettes(
     played: Mapping[Path, Collection[int]], settings: Settings, known: KnownSecrets, texts: Collection[str]
 ) -> CopiedCassettes:
-    """Return copies of recordings with the interactions that were played, scrubbed with today's rules.
+    """Return copies of recordings with the interactions that were played, scrubbed with the current rules.
 
     The values that are replaced are added to `known`. The texts are those of the notebook: they may contain values for
     which the recordings have stand-ins.
@@ -144,7 +144,7 @@ def copied_cassettes(
 
 
 def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook in which a cell that sets values follows the one tagged `parameters`, as papermill does it."""
+    """Return a notebook in which a cell that sets values follows the one tagged `parameters`, as in papermill."""
     if not parameters:
         return content
     cells = content["cells"]
@@ -160,7 +160,7 @@ def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> d
 
 
 def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> tuple[dict[str, Any], list[str]]:
-    """Return a notebook to publish, as yet without outputs, and a list that says what was replaced where.
+    """Return a copy of a notebook to publish, without outputs, and a list that says what was replaced where.
 
     Metadata about the machine, its programs and people is left out.
     """

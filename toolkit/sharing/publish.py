@@ -71,7 +71,7 @@ class PublishedCopy:
 
     Attributes:
         path: the folder, archive or page.
-        sizes: the sizes of its files in bytes, by their paths with "/"; for a page, its own.
+        sizes: the sizes of its files in bytes, keyed by path with "/" as separator; for a page, only that of the page.
         environments: names of the environments that its recordings were made in.
         replaced: strings that say what was replaced in each recording and each cell.
         notes: what the author should know before giving the copy away.
@@ -111,8 +111,8 @@ def publish(
 
     The notebook runs offline, in a fresh kernel without your variables and folders. Only the recorded calls that it
     plays are copied; the rules in `[scrubbing]` of `toolkit.toml` are applied to them again, and the same values are
-    replaced in text and code, as plain text. The copy then runs from these recordings, so that its outputs contain
-    nothing else. Finally, everything is searched for secrets and for the values that were replaced.
+    replaced in text and code, as plain text. The copy then runs from these recordings, so that its outputs contain only
+    data from them. Finally, everything is searched for secrets and for the values that were replaced.
 
     Args:
         notebook: the notebook, in a project.
@@ -291,7 +291,7 @@ def _check_target(target: Path, source: Path, *, replace: bool) -> None:
 
 
 def _is_published(folder: Path) -> bool:
-    """Check that a folder contains an earlier publication, and no other file that its owner may miss."""
+    """Check that a folder contains an earlier publication and no files that were added to it."""
     settings, names = folder / SETTINGS_FILE, [name for name in _files_in(folder) if "_checkpoints/" not in name]
     added = [name for name in names if not name.endswith((SUFFIX, ".yaml")) and name not in _COMPANIONS]
     has_one_notebook = sum(name.endswith(SUFFIX) for name in names) == 1

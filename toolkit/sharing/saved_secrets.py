@@ -1,4 +1,4 @@
-"""`scan`: look for secrets in files before you share them, including those of the saved credentials."""
+"""`scan`: look for secrets, including those of the saved credentials, in files before you share them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolkit.scrubbing.scanning.findings import FindingList
 
 @frameless
 def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
-    """Look for secrets in files: those that are passed, saved or known, and values where credentials usually are.
+    """Look in files for secrets that are passed, saved or known, and for values where credentials usually are.
 
     Findings that `[scan]` in the project's `toolkit.toml` allows are left out. A `toolkit.toml` in a subfolder allows
     nothing: it may have come with somebody else's code. If saved credentials cannot be opened, for example because the

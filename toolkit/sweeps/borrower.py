@@ -168,7 +168,7 @@ class Borrower:
             is_refused = token is not None and token == refused
             if now - self._heard_at < HEARD_FOR:
                 if published.problem:
-                    raise TokenError(f"The lender of the loan {self._loan} has no token: {published.problem}")
+                    raise TokenError(f"The lender of loan {self._loan} has no token: {published.problem}")
                 if token is not None and (not is_refused or published.declined >= published.number):
                     lasts, issued_at = published.read_again_in, clock.now()
                     expires_at, until = issued_at + timedelta(seconds=lasts), clock.monotonic() + lasts
@@ -178,7 +178,7 @@ class Borrower:
                 report = {"number": published.number, "is_refused": is_refused, "was_accepted": was_accepted}
                 yield Apart(partial(self._board.report, report))
             if now - max(started, self._heard_at) > SILENCE or now - started > _PATIENCE:
-                what = f"The lender of the loan {self._loan} is gone: it does not answer, or has no new token."
+                what = f"The lender of loan {self._loan} is gone: it does not respond, or has not renewed its token."
                 raise TokenError(what, GONE)
             yield Pause(pause, clock)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
@@ -220,7 +220,7 @@ class BorrowedCredentials(Credentials):
 
 
 class BorrowedAuthorizer(BearerAuthorizer):
-    """Adds a lender's access token to calls. After a 401, it tries the lender's newest token once; it requests none."""
+    """Adds a lender's access token to calls. After a 401, it tries the lender's newest one once; it requests none."""
 
     _credentials: BorrowedCredentials
     _accepted: Secret | None = None

@@ -96,7 +96,7 @@ class SweepPlace:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other sweeps out of a folder on a disk; SweepBusy if another one is in progress there."""
+        """Keep other sweeps out of a folder on a disk; raise SweepBusy if another one is in progress there."""
         if not self._is_local:
             yield
             return
@@ -134,7 +134,7 @@ def place_of(into: str | Path) -> SweepPlace:
 
             system, path = fsspec.core.url_to_fs(path)
         except (ImportError, ValueError) as error:
-            path, reason = "", f"{error}. The address needs fsspec and a package for it. {how_to_install('remote')}"
+            path, reason = "", f"{error}. It needs fsspec and a package for this protocol. {how_to_install('remote')}"
     folder = Path(path)
     is_local = system is None or "file" in system.protocol
     if not folder.name or (is_local and folder.exists() and not folder.is_dir()):
@@ -162,11 +162,11 @@ class Folder:
         self._before_write = before_write
 
     def is_done(self, key: Key) -> bool:
-        """Check whether, at loading, a key had a response, or a failure that only `.retry()` requests again."""
+        """Check whether a key, when the folder was loaded, had a response, or a failure that is left to `.retry()`."""
         return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self, writer: str = "") -> None:
-        """Read the metadata of all parts, or of one writer's; ConfigurationError if they belong to another sweep."""
+        """Read the metadata of all parts or of those by one writer; ConfigurationError if they are of another sweep."""
         self.parts = {name: self._read(name) for name in self.place.names("parts") if writer in name}
         for part in self.parts.values():
             self.kind = self.kind or part.kind
@@ -228,7 +228,7 @@ class Folder:
         return KeyedRows(table, self.parts[name].keys, self.parts[name].failures)
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:
-        """Return the rows of all parts, in this order of the keys; other keys come last, in the order of the parts."""
+        """Return the rows of all parts, with the keys in this order; other keys come last, in the order of parts."""
         # A worker may have written a part after the sweep ended.
         parts = [self.rows_of(name).without(twice) for name, twice in self._overlaps()]
         if not any(part.keys for part in parts):

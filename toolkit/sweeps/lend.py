@@ -47,7 +47,7 @@ _JUST_AFTER: Final = 0.1  # seconds after a token is due for renewal
 
 
 def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
-    """Lend a session to the workers of a Dask cluster, for a `with` statement.
+    """Lend a session to the workers of a Dask cluster, for the duration of a `with` statement.
 
     >>> with tk.lend(session, cluster) as lent:
     ...     tables = cluster.gather(cluster.map(positions_of, account_ids, session=lent))
@@ -268,7 +268,7 @@ class Lender:
         return min(max(left, 0.0) + _JUST_AFTER, _LONGEST_WAIT)
 
     def _until(self, instant: datetime, monotonic: float) -> float:
-        """Return the seconds until an instant given on both clocks, whichever comes first."""
+        """Return the seconds until an instant, as given on each of two clocks; the smaller number if they differ."""
         return min((instant - self._clock.now()).total_seconds(), monotonic - self._clock.monotonic())
 
 

@@ -49,7 +49,7 @@ class KeyFailure:
     status: int | None  # None if no response came
     reason: str  # safe to print
     tries: int = 1  # how often the failed request was sent
-    is_final: bool = False  # True if the service answered, so that only `.retry()` requests it again
+    is_final: bool = False  # True if only `.retry()` requests it again, such as after a 404
 
 
 class KeyedRows(NamedTuple):

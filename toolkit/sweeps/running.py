@@ -6,8 +6,8 @@ the writer; while two of them wait there, all threads or tasks wait. So memory s
 
 On a Dask cluster, the keys are divided into shares, and a worker runs the same code for its share, with its own parts.
 A worker may die at any time, and another may get its task; or it may seem dead but go on writing. So each attempt
-writes files with its own name and skips the keys that earlier attempts have finished. Nothing is written once the sweep
-has ended, which each worker sees because the file `run` beside the parts has been deleted, or names another run.
+writes files with its own name and skips the keys that earlier attempts have finished. Workers write nothing once the
+sweep has ended: each checks that the file `run` beside the parts still exists and names its run.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Run:
     """One pass over the keys of a sweep.
 
     The current part is kept in memory as a table and rewritten with more rows until it is full. So there are few files
-    with many rows, and still an interruption loses only the responses of the last `SECONDS` and of one write.
+    with many rows, yet an interruption loses only the responses of the last `SECONDS` and of one write.
 
     Args:
         folder: the folder, already loaded.
@@ -298,8 +298,8 @@ def check_run(place: SweepPlace, run: str) -> None:
         if file.read(64) == run.encode():
             return
     raise SweepError(
-        "A worker cannot find the sweep in its folder: either the sweep has ended, or, on the worker, this name "
-        "leads to another folder.",
+        "A worker cannot find the sweep in the sweep's folder: either the sweep has ended, or the path leads to "
+        "another folder on the worker.",
         "Sweep into a folder that all workers share, such as one on a network file system or one at an fsspec address.",
         about="into",
     )

@@ -1,4 +1,4 @@
-"""`sweep` makes one call for each of many keys and writes all rows to a folder of Parquet files; and its result."""
+"""`sweep`, which makes one call for each of many keys and writes the rows to Parquet files, and its result."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ def sweep(
     `pandas.read_parquet("sweeps/positions")`. Without `schema`, the types are those that fit all responses.
 
     A key is finished when the status of its response is not 408, 429 or 5xx. The next run requests keys with these
-    statuses again, as well as keys without a response; `result.retry()` also requests other failures. A finished key is
-    not requested again, even if `call` has changed: for another path, use another folder, or `resume=False`.
+    statuses and keys whose connection failed again; `result.retry()` also requests other failures. Runs never request a
+    finished key again, even if `call` has changed: for another path, use another folder, or `resume=False`.
 
     Failures are in `result.failures()` and, when the sweep has ended, in `<into>.sweep/failures.parquet`, beside the
     lock that keeps a second process out. A folder at an fsspec address has no lock: only one process at a time may
-    sweep into it. A key whose response has no rows at `records` counts as failed.
+    sweep into it. A key whose response has no list or object at `records` counts as failed.
 
     In a replay, the responses come from the cassette, in the order of the keys.
 
@@ -120,8 +120,8 @@ def sweep(
         pages: False to read only the first page for each key.
         cursor: as in `pages`, for a cursor that is not recognized automatically.
         cluster: a `dask.distributed.Client` whose workers make the calls and write to the folder, which all of them
-            must share. The session is lent to them as by `tk.lend`, and `call` is sent to them. If a worker dies, what
-            it has finished is not lost.
+            must share. The session is lent to them as with `tk.lend`, and `call` is sent to them. If a worker dies,
+            what it has finished is not lost.
 
     Raises:
         ConfigurationError: if an argument is wrong, or the folder belongs to a sweep with another origin, environment,
@@ -200,7 +200,7 @@ class Job:
     def run(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
-        """Request keys with a synchronous client; None means the failed ones. `order` is that of an earlier result."""
+        """Request keys, or the failed ones if None, with a synchronous client, in the `order` of an earlier result."""
         with self._opened(keys, resume=resume) as run:
             if self.cluster is not None and not self.is_replay:
                 self._spread(run)
@@ -308,7 +308,7 @@ class SweepResult:
             keys, columns = table.iloc[:, 0], [name for name in names.columns if is_key(str(name))]
             own = next((name for name in columns if names[name].is_unique and keys.isin(names[name]).all()), None)
             if own is None:
-                raise ConfigurationError("No column of the table names= has every key exactly once.", about="names")
+                raise ConfigurationError("No column of the table in names= has every key exactly once.", about="names")
             for place, name in enumerate((name for name in columns if name != own and name not in table.columns), 1):
                 table.insert(place, name, keys.map(names.set_index(own)[name]))
         table.attrs["source"] = " · ".join(filter(None, (self._environment, self._job.account, self._job.source)))
@@ -317,7 +317,7 @@ class SweepResult:
     def failures(self) -> pd.DataFrame:
         """Return a row for each key that failed: key, status (missing if no response came), reason, and tries.
 
-        `tries` says how often the last run sent the request. A notebook shows reasons and keys in full.
+        `tries` is the number of times the last run sent the request. A notebook shows reasons and keys in full.
         """
         folder = self._loaded()
         failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
@@ -335,7 +335,7 @@ class SweepResult:
     def __repr__(self) -> str:
         failed = f", {self._failed_text('failed')}" if self.failed else ""
         earlier = f"; {count_text(self.earlier, 'key')} finished by earlier runs" if self.earlier else ""
-        counts = f"{count_text(self.answered, 'key')} answered with {count_text(self.rows, 'row')}{failed}{earlier}"
+        counts = f"{count_text(self.rows, 'row')} for {count_text(self.answered, 'key')}{failed}{earlier}"
         environment = ", ".join(filter(None, (self._environment, self._job.account)))
         return f"<Sweep of {environment} into {printable(Path(self.into).name)}: {counts}; {self._job.source}>"
 

@@ -43,7 +43,7 @@ _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
-    """Return the value of JSON in a response, bytes or text, or a parsed value as it is. Refuse an error status."""
+    """Return the parsed JSON of a response, bytes or text, or an already parsed value. Refuse an error status."""
     return next(_parts_of(data, numbers_as_text=numbers_as_text, in_blocks=False))
 
 
@@ -87,7 +87,7 @@ def _decoded(content: bytes, number: type[NumberText] | None, *, in_blocks: bool
 
 
 def _value_in(content: bytes, number: type[NumberText] | None) -> Any:
-    """Return the value of JSON, with `number` as the type of numbers if it is given.
+    """Return parsed JSON; its numbers have the type `number` if one is given.
 
     msgspec is twice as fast, but loses the sign of `-0`, does not report the line of an error, and refuses UTF-16, lone
     surrogates and numbers beyond the range of a float. Otherwise, it gives the same values as `json`.
@@ -149,7 +149,7 @@ def _members(objects: Sequence[dict[Any, Any]]) -> dict[Any, Sequence[Any]]:
 
 
 def json_text(value: Any) -> str:
-    """Return a parsed value as JSON text on one line, with the digits of a `NumberText`."""
+    """Return a parsed value as JSON text on one line; each `NumberText` is written with its original digits."""
     if isinstance(value, NumberText):
         return str(value)
     if isinstance(value, dict):
@@ -173,7 +173,7 @@ class TableBuilder:
     Attributes:
         count: number of rows so far.
         hint: as in `rows.Rows`, for the first response that has a hint.
-        numbers_as_text: True if numbers are read digit by digit.
+        numbers_as_text: True if numbers are read as text that keeps all their digits.
     """
 
     def __init__(
@@ -332,7 +332,7 @@ def _warn(losses: Losses) -> None:
         if names := [repr(excerpt(name, 40)) for name, lost in losses.items() if lost == kind]:
             shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             # The whole call is shown, because the table may come from session.accounts(), which has no such option.
-            warn(f"{what}: {shown} (tk.tabulate(response, {option}) keeps them)")
+            warn(f"{what}: {shown} (tk.tabulate(response, {option}) keeps all digits)")
 
 
 def _distinct(name: str, taken: set[str]) -> str:

@@ -89,7 +89,7 @@ def is_key(name: str) -> bool:
 
 
 class NumberText:
-    """A JSON number, digit by digit as the service wrote it."""
+    """A JSON number, exactly as the service wrote it."""
 
     __slots__ = ("_text",)
 
@@ -178,7 +178,7 @@ def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
         values = _number_array(texts, numbers)
     except MISFIT:
         if not is_code_of_digits:
-            raise _unfit(column.name, f"numbers that fit {numbers}, found longer ones") from None
+            raise _unfit(column.name, f"numbers that fit {numbers}, found others with more digits") from None
         return texts
     return texts if is_code_of_digits and values.type != pa.int64() else _noted(values, texts, losses, column.name)
 
@@ -221,7 +221,7 @@ def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
 
 
 def _dtype_of(kind: Any) -> Any:
-    """Return the dtype for an Arrow type, or None to let Arrow choose one of the same type."""
+    """Return the pandas dtype for an Arrow type, or None for the one that Arrow uses by default."""
     if kind == _UTC:
         return pd.DatetimeTZDtype("us", "UTC")  # pandas and Arrow use different objects for UTC
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
@@ -232,10 +232,10 @@ def _dtype_of(kind: Any) -> Any:
 def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
     """Return Arrow values converted to another type, if each keeps its value, and note losses of this column.
 
-    Every value, except bytes and nested ones, becomes text as JSON would write it. Text becomes what it represents: a
-    number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time; a fraction becomes the nearest float.
-    Empty text becomes a missing value, unless the type is text. If a value does not fit, an error of `MISFIT` is
-    raised.
+    Every value, except bytes and nested ones, can be converted to text, which is what JSON would write. Text becomes
+    what it represents: a number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time; a fraction
+    becomes the nearest float. Empty text becomes a missing value, unless the type is text. If a value does not fit, an
+    error of `MISFIT` is raised.
     """
     if values.type == kind:
         return values
@@ -297,7 +297,7 @@ def _noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
 
 
 def _all_match(texts: Any, pattern: str) -> bool:
-    """Return True if there are strings and all of them match; for most columns, checking the first one is enough."""
+    """Return True if there are strings and all of them match; the first is checked alone, as most fail there."""
     index = pc.index(pc.is_valid(texts), True).as_py()
     if index < 0 or re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is None:
         return False
@@ -335,7 +335,7 @@ def _decimals(texts: Any) -> list[Decimal | None]:
 
 
 def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
-    """Return strings that are JSON numbers as numbers of a type, digit by digit or as the nearest float."""
+    """Return strings that are JSON numbers as numbers of a type, either exact or as the nearest float."""
     if pa.types.is_floating(kind):
         floats = _noted(_number_array(texts, "float").cast(pa.float64()), texts, losses, name).cast(kind, safe=False)
         _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)

@@ -50,7 +50,7 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         right: another table of the same kind.
         on: the column or columns (or level of the index) that are the key. By default the first of id, account_id,
             account_number, number, uuid and account that both tables have as a column; otherwise the index, if it has
-            the same name in both; otherwise the only column of both with a name that ends in a word such as id.
+            the same name in both; otherwise the only column in both whose name ends in a word such as id.
 
     Returns:
         A table with the columns of the key, followed by kind (str): "changed" for a cell, "only left" or "only right"
@@ -140,7 +140,7 @@ def _keys(table: pd.DataFrame, key: list[Any], side: str) -> pd.DataFrame:
         if is_affected.any():
             raise TabulationError(
                 f"The key {_list(key)} is {problem} in row {int(is_affected.argmax())} of the {side} table "
-                "(rows count from 0).",
+                "(rows are counted from 0).",
                 "Each row needs a unique key; choose other columns with on=.",
                 about="on",
             )

@@ -1,8 +1,8 @@
-"""Readable tables: their display, which selections and results keep, and the tables of calls and tokens.
+"""Readable tables: their display, which tables derived from them keep, and the tables of calls and tokens.
 
 Only the display differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second, long
-text and JSON shortened, UUIDs shortened (and last, if another column tells the rows apart). The pandas options for
-rows, columns, width, text, precision and floats apply if they are set.
+text, JSON and UUIDs shortened, and UUIDs moved to the end if another column tells the rows apart. The pandas options
+for rows, columns, width, text, precision and floats apply if they are set.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _shown(cells: pd.DataFrame, method: str) -> Any:
-    """Return the text in which pandas shows a table of strings: all rows, and all columns even in a narrow terminal."""
+    """Return pandas' text or HTML of a table of strings: all rows, and all columns even in a narrow terminal."""
     columns = pd.get_option("display.max_columns") or None
     options = {"max_rows": None, "max_colwidth": None, "show_dimensions": False, "max_columns": columns}
     with pd.option_context({f"display.{name}": value for name, value in options.items()}):

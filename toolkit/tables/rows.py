@@ -172,7 +172,7 @@ def _rows_of_arrays(value: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _keyed_members(value: Any) -> dict[str, Any]:
-    """Return the records, or lists of records, under keys that are data; {} if the keys are not data."""
+    """Return the records, or lists of records, whose keys are data such as symbols or dates; {} for other keys."""
     members = {
         name: member
         for name, member in (value.items() if isinstance(value, dict) else ())
@@ -260,7 +260,7 @@ def _step(value: Any, path: str) -> tuple[str, str]:
 
 
 def _hint(value: Any) -> str:
-    """Say which lists stay JSON text in the row of an object, or in the rows of a list (by its first row)."""
+    """Say which lists stay JSON text in the row of an object, or in the rows of a list, judging by its first row."""
     if not isinstance(value, (list, tuple)) or not value:
         paths = list(lists_in(value))
         return f"The row contains lists: {_names(paths)} ({_call(paths)} makes rows from them)" if paths else ""

@@ -97,7 +97,7 @@ def _type_of(series: pd.Series[Any], blank: Any) -> Any:
 
 
 def widened(left: Any, right: Any) -> Any:
-    """Return the narrowest schema that the rows of both schemas fit: the left columns, then the others of the right."""
+    """Return the narrowest schema that the rows of both fit: the left columns, then those that only the right has."""
     _check_names(left.names)
     _check_names(right.names)
     fields = []

@@ -75,12 +75,12 @@ def tabulate(
     Args:
         data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
             `tk.pages(...)`, a list of responses, or any iterator over responses. The rows of pages are joined as they
-            arrive, and types are inferred from all of them. A warning says if the last one names a further page.
+            arrive, and types are inferred from all of them. A warning is given if the last one names a further page.
         numbers: "float", "decimal" or "text".
         dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. The rules
             for what fits are those of `schema`. Names that are not columns are ignored.
-        records: dotted path of the list or object that has the records; for a table, it begins with a column of JSON
-            text. `tabulate([value])` makes one row from any object.
+        records: dotted path of the list or object that has the records; for a table, the path begins with the name of a
+            column of JSON text. `tabulate([value])` makes one row from any object.
         key: name of the column for the keys of an object of records. Pass it also if an object has records under keys
             that do not look like data.
         schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
@@ -147,11 +147,11 @@ def _pages_in(data: Any) -> Iterator[Any] | None:
 
 
 def _records_in(table: pd.DataFrame, path: str, *, numbers_as_text: bool) -> list[dict[Any, Any]]:
-    """Return a record for each row of a table: the columns that tell rows apart, and the parsed column of a path."""
+    """Return a record for each row of a table: the columns that tell rows apart, and the parsed column at `path`."""
     column = path if path in table.columns else path.partition(".")[0]
     if column not in table.columns:
         what = f"The table has no column at {excerpt(path)!r}."
-        raise TabulationError(what, "records= must name a column of JSON text; or pass the response.", about="records")
+        raise TabulationError(what, "Name a column of JSON text with records=, or pass the response.", about="records")
     keys = [name for name in table.columns if isinstance(name, str) and name != column and is_key(name)]
     chosen = table[[*keys, column]].astype(object)
     records = chosen.where(chosen.notna(), None).to_dict("records")

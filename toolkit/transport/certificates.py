@@ -1,7 +1,7 @@
 """TLS certificates: which ones a session trusts, and what to do about one that is refused.
 
 `verify="system"` trusts what the machine trusts: the stores of Windows and macOS, through truststore, and elsewhere
-OpenSSL's default places, which SSL_CERT_FILE and SSL_CERT_DIR change.
+OpenSSL's default locations, which SSL_CERT_FILE and SSL_CERT_DIR override.
 
 A truststore context makes one connection at a time, so each host gets its own context. That is cheap where the system
 stores the certificates; elsewhere, a file with all of them would be read for each host, so hosts share a context.
@@ -35,7 +35,7 @@ _REFUSALS: Final = (
     (
         (62, 64, 0x800B010F, -67602),
         "a certificate for another host",
-        "Check the address. Something else may answer in its place, such as the sign-in page of a network.",
+        "Check the address. Something else may answer there, such as the sign-in page of a network.",
     ),
 )
 
@@ -117,7 +117,7 @@ def _system_context(platform: str) -> ssl.SSLContext:
 def _how_to_trust(verify: Verify | None) -> str:
     file = 'verify="/path/to/ca.pem" with a file that contains its CA certificate'
     if verify == SYSTEM:
-        return f"This machine does not trust its CA: have the CA installed on this machine, or pass {file}."
+        return f"This machine does not trust the certificate's CA: have it installed on this machine, or pass {file}."
     given = f"Its CA is not in {excerpt(str(verify))}. " if isinstance(verify, str | Path) else ""
     return (
         f"{given}Check the address. If a proxy inspects TLS, or the service uses a private CA, pass "

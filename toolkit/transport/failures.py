@@ -40,11 +40,11 @@ _ADVICE: Final = {**NO_CONNECTION, "ReadTimeout": "Try again later, or with a lo
 _ADVICE_ELSE: Final = "Check the network, the proxy and the address; or replay a cassette, which needs no network."
 # Advice for a status, or for a class of statuses (RFC 9110, section 15; for 429 RFC 6585, section 4).
 _ADVICE_FOR_STATUS: Final = {
-    401: "It did not accept the credentials: check them, and that they belong to this environment.",
+    401: "The service did not accept the credentials: check them, and that they belong to this environment.",
     403: "The credentials are valid, but do not allow this: ask the service for permission.",
     404: "Nothing was found at this address: check the path, and the address in the settings.",
-    429: "It received too many requests: wait before trying again.",
-    3: "It redirects to another address, which is not followed: check the address in the settings.",
+    429: "The service received too many requests: wait before trying again.",
+    3: "The service redirects to another address, which is not followed: check the address in the settings.",
     4: "Change the request; `response.text` may say more.",
     5: "The service has a problem: try again later.",
 }
@@ -104,7 +104,7 @@ def status_error(response: Any) -> ServiceError:
     advice = _ADVICE_FOR_STATUS.get(status) or _ADVICE_FOR_STATUS[min(status // 100, 5)]
     who = "The service"
     if source.replayed_from:
-        again = 'Nothing was sent. To send it again, record with mode="all", or delete the file first.'
+        again = 'Nothing was sent. To send the call again, record with mode="all", or delete the file first.'
         advice = again if status == httpx.codes.UNAUTHORIZED else f"{again} {advice}"
         who = f"Replayed from {source.replayed_from}: the service"
     call = f"{excerpt(source.call)} " if source.call else ""

@@ -65,7 +65,7 @@ class NextPage:
 
     Attributes:
         url: its URL, or None if the response says that there is more in a way that is not followed.
-        words: where the response says this, without any value: `its member "has_more" says that there is more`.
+        words: where the response says this, without any value: `the member "has_more" says that there is more`.
         advice: how to read the rest if `url` is None.
     """
 
@@ -75,7 +75,7 @@ class NextPage:
 
 
 class _Member(NamedTuple):
-    """A member that is about paging; its name is the key without prefix and punctuation, in lower case."""
+    """A JSON member that is about paging; `name` is `key` without prefix and punctuation, in lower case."""
 
     path: str
     key: str
@@ -100,7 +100,7 @@ def next_page(
     if cursor is not None:
         is_there, text = _text_at(body, cursor[0])
         if is_there:
-            place = f'its member "{excerpt(cursor[0], _SHOWN)}"'
+            place = f'the member "{excerpt(cursor[0], _SHOWN)}"'
             return _page(response, place, parameter=(cursor[1], text)) if text and not is_last else None
     following = _named(response, () if is_last else members)
     if following is None:
@@ -119,7 +119,7 @@ def check_origin(url: httpx.URL, first: httpx.URL) -> None:
     """
     if url.userinfo:
         raise UnsafeAddress(
-            "The next page has a user name or password in its URL.", "Nothing was sent there; ask the service why."
+            "The next page has a user name or password in its URL.", "Nothing was sent to it; ask the service about it."
         )
     is_recorded = url.scheme == "https" and url.host in _SYMBOLIC_HOSTS
     if not is_recorded and origin(url) != origin(first):
@@ -149,7 +149,7 @@ def _members(record: Any, path: tuple[str, ...] = (), depth: int = 4) -> Iterato
     """Yield the members of an object that are about paging."""
     for key, value in record.items() if isinstance(record, dict) else ():
         name = "" if len(key) > _SHOWN else _SIGNS.sub("", re.split("[:.]", key)[-1]).lower()
-        place = f'its member "{excerpt(".".join((*path, key)), _SHOWN)}"'
+        place = f'the member "{excerpt(".".join((*path, key)), _SHOWN)}"'
         if name in _NEXT | _CURSORS | _MORE:
             yield _Member(place, key, name, value)
         if depth and (name in _OBJECTS or len(record) == 1):
@@ -163,7 +163,7 @@ def _named(response: httpx.Response, members: Iterable[_Member]) -> NextPage | N
     """Return the next page that the Link header or a member names; a URL takes precedence over a token."""
     for link in response.links.values():
         if "next" in link.get("rel", "").lower().split():
-            return _page(response, "its Link header", target=link["url"])
+            return _page(response, "the Link header", target=link["url"])
     for member in sorted(members, key=lambda member: member.name not in _NEXT):
         value = member.value
         if isinstance(value, dict):
@@ -178,11 +178,11 @@ def _named(response: httpx.Response, members: Iterable[_Member]) -> NextPage | N
 
 
 def _reported(members: list[_Member], flags: list[_Member]) -> NextPage | None:
-    """Return a note that there is more, if a member says so in a way that cannot be followed."""
+    """Return a NextPage without a URL if a member says that more pages exist, but not how to request them."""
     for member in members:
         is_cursor = isinstance(member.value, str | int) or (isinstance(member.value, dict) and member.name != "cursor")
         if member.name in _CURSORS and member.value and is_cursor:
-            advice = _WITH_CURSOR.format(member.path.removeprefix("its member "))
+            advice = _WITH_CURSOR.format(member.path.removeprefix("the member "))
             return NextPage(None, f"{member.path} names a next page", advice)
     for member in flags:
         return NextPage(None, f"{member.path} says that there is more", _BY_HAND)

@@ -73,7 +73,7 @@ class Pace:
             return self._last
 
     def seconds_left(self, turn: float, now: float) -> float:
-        """Return in how many seconds a call is due. If it is 0, the caller has to send it now."""
+        """Return the number of seconds until a call is due. If it is 0, the caller has to send it now."""
         with self._lock:
             rate, left = self.per_second, turn + self._late - now
             if rate is None or abs(left) <= _EXACT:

@@ -38,12 +38,12 @@ class Retry:
     """Limits for sending a failed call again.
 
     Attributes:
-        tries: the maximum number of times a call is sent, including the first; 1 means that it is never sent again.
+        tries: the maximum number of times a call is sent, including the first; 1 means no retries.
         within: seconds after the first try within which another try may begin.
 
     Raises:
-        ConfigurationError: if `tries` is not a whole number from 1 to 100, or `within` is not a number of seconds, 0 or
-            more.
+        ConfigurationError: if `tries` is not a whole number from 1 to 100, or `within` is not a number of seconds that
+            is at least 0.
     """
 
     tries: int = 4
@@ -57,7 +57,7 @@ class Retry:
         """Return the seconds to wait before the next try, or None if there should not be another.
 
         Args:
-            tries: how often the request was sent so far.
+            tries: number of times the request has been sent so far.
             elapsed: seconds since it was first sent.
             retry_after: seconds that the service asks the client to wait, or None.
             jitter: a random number from 0 to 1.
@@ -93,7 +93,7 @@ def can_be_sent_again(request: httpx.Request) -> bool:
 def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return how many seconds the service asks the client to wait (RFC 9110 section 10.2.3), or None.
 
-    An instant counts from the response's own Date, since the two clocks may differ; without one, from `now`.
+    A date in Retry-After is compared with the response's Date, since clocks may differ; without one, with `now`.
     """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdecimal():

@@ -92,10 +92,10 @@ def verify(
     this is not a sandbox.
 
     With `update`, the new outputs of notebooks that differ are stored if a second run gives the same ones. With a
-    commit as `since`, only notebooks that changed after it, or that use a cassette that did, are run. `timeout` is in
-    whole seconds per cell, rounded up. Executed notebooks are saved in `save_to`, with the outputs of the cells that
-    ran. `watch` is called with a description of each step. The kernels log what they play from cassettes to the folder
-    `play_log`.
+    commit as `since`, only notebooks that changed, or whose cassettes changed, after this branch diverged from it are
+    run. `timeout` is in whole seconds per cell, rounded up. Executed notebooks are saved in `save_to`, with the outputs
+    of the cells that ran. `watch` is called with a description of each step. The kernels log what they play from
+    cassettes to the folder `play_log`.
     """
     notebooks = find_notebooks(paths)
     need_kernels()
@@ -242,7 +242,7 @@ class _Verification:
             await manager.cleanup_resources()
 
     def _variables(self, folder: Path) -> dict[str, str]:
-        """Return the environment variables of a kernel. Programs find their other folders below the home folder."""
+        """Return the environment variables of a kernel. Its other folders are below the home folder."""
         # Absolute, because the kernel has another working directory.
         paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]  # noqa: PTH100
         return {

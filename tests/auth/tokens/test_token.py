@@ -85,7 +85,7 @@ def test_advice(offset, status, error, did, words):
         read({"error": error}, status=status, headers={"Date": date, "Retry-After": "5"})
     assert f"The token endpoint {did}: status {status}" in caught.value.what
     assert words in caught.value.next_step
-    assert "It asks you to wait 5 s." in caught.value.next_step
+    assert "The service asks you to wait 5 s." in caught.value.next_step
     assert caught.value.clock_offset == timedelta(seconds=offset)
 
 

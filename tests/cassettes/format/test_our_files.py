@@ -97,7 +97,7 @@ def test_reasons_of_failures(interaction):
     assert decode(written) == failed
     changed = decode(written.replace(b"nothing listens there", b"send your key elsewhere"))
     assert changed.failure == RecordedFailure("ConnectError", "x")
-    with pytest.raises(CassetteCorrupt, match="not an error type that a recorded request can end with"):
+    with pytest.raises(CassetteCorrupt, match="not one of the error types that are recorded"):
         decode(written.replace(b"ConnectError", b"SystemExit"))
 
 

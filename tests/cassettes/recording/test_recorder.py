@@ -52,7 +52,7 @@ class LeakyScrubber(Scrubber):
 def test_leak_is_refused(path, interaction):
     """An interaction from which scrubbing did not remove a secret is refused, and the file stays as it was."""
     known = KnownSecrets([("SECRET", Secret(TOKEN))])
-    with pytest.raises(SecretLeak, match=r"GET in tour\.yaml would contain a secret \(<SECRET>\)"):
+    with pytest.raises(SecretLeak, match=r"GET call in tour\.yaml would contain a secret \(<SECRET>\)"):
         Recorder(path, LeakyScrubber(known)).append(with_token(interaction))
     assert not path.parent.exists()
     Recorder(path, LeakyScrubber(known)).append(interaction())

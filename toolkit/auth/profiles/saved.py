@@ -124,7 +124,7 @@ class SavedProfile:
         table = parse_toml(read_text(self.file, where, next_step), where, next_step)
         is_sealed = isinstance(table.get("sealed"), str) and table.get("kind") in list(CredentialKind)
         if "sealed" in table and not (is_sealed and len(table) == 2):
-            raise ConfigurationError(f"{where} is not a profile: it was changed or truncated.", next_step)
+            raise ConfigurationError(f"{where} is not a valid profile: it was changed or truncated.", next_step)
         return table
 
     def _fields(self, table: dict[str, Any], where: str) -> tuple[ProfileFields, dict[str, str]]:

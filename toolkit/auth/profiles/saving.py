@@ -275,8 +275,8 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
         what = f"No profile {quoted} exists for {environment}."
     return ConfigurationError(
         what,
-        f"{choice}To save one, run `toolkit credentials add NAME --environment {environment}` in a terminal, or "
+        f"{choice}To save a profile, run `toolkit credentials add NAME --environment {environment}` in a terminal, or "
         f"save_credentials() in Python. Or set {variables_to_set(environment, name)}, as environment variables or in "
-        f"{shown(settings.project / ENV_FILE)}. These and {shown(profiles_folder())} were searched.",
+        f"{shown(settings.project / ENV_FILE)}. These and the files in {shown(profiles_folder())} were searched.",
         about="name" if name else "credentials",
     )

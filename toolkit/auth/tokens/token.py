@@ -213,7 +213,7 @@ def _refusal(
     code = excerpt(scrub(error), 60) if error else None
     return TokenRefused(
         f"The token endpoint {did}: status {status}" + (f" ({code})." if code else "."),
-        advice if wait is None else f"{advice} It asks you to wait {math.ceil(wait)} s.",
+        advice if wait is None else f"{advice} The service asks you to wait {math.ceil(wait)} s.",
         status=status,
         error=code,
         clock_offset=offset,

@@ -98,7 +98,7 @@ def _problems(
             yield _Problem("corrupt", found.what, found.next_step, *place)
         elif played is not None and number not in played:
             call = f"{excerpt(found.request.method, 20)} {excerpt(found.request.uri, 160)}"
-            next_step = "Remove it with toolkit cassettes prune and the same notebooks or play log."
+            next_step = "To remove it, run toolkit cassettes prune with the same notebooks or play log."
             yield _Problem("unplayed", f"Nothing plays {call}.", next_step, *place)
     for finding in findings:
         what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."

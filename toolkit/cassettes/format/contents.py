@@ -141,7 +141,7 @@ class Contents:
         return items[0] if isinstance(items, list) and len(items) == 1 else None
 
     def readable(self) -> dict[int, Interaction]:
-        """Return the interactions that can be read, by their numbers."""
+        """Return a mapping from number to interaction for all interactions that can be read."""
         found = ((number, self.interaction_or_error(number)) for number in range(len(self)))
         return {number: each for number, each in found if isinstance(each, Interaction)}
 
@@ -277,7 +277,7 @@ def _load_foreign(data: bytes) -> Any:
         try:
             return json.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
-            line, what = getattr(error, "lineno", 1) - 1, getattr(error, "msg", "nested or encoded")
+            line, what = getattr(error, "lineno", 1) - 1, getattr(error, "msg", "nested too deeply, or not UTF-8")
             raise yaml_text.NotYaml(f"it is not valid JSON ({what})", line) from None
     from vcr.serializers import yamlserializer
 

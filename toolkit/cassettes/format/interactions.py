@@ -53,7 +53,7 @@ class RecordedFailure:
 
     def __post_init__(self) -> None:
         if self.type not in FAILURES:
-            raise ValueError(f"{self.type!r} is not an error type that a recorded request can end with")
+            raise ValueError(f"{self.type!r} is not one of the error types that are recorded")
 
 
 class Interaction(NamedTuple):

@@ -126,7 +126,7 @@ class Recorder:
     def append(self, interaction: Interaction) -> None:
         """Scrub an interaction and write it; the recording is finished at the end of the cell or of the process."""
         item = encode(scrub(interaction, self._scrubber))
-        self._scrubber.known.check(item, where=f"The recording of {interaction.request.method} in {self.path.name}")
+        self._scrubber.known.check(item, where=f"The recorded {interaction.request.method} call in {self.path.name}")
         while not self._wrote(item):
             pass  # another thread released the file in the meantime
         if self._anew and self not in _unfinished:

@@ -154,7 +154,7 @@ class Matcher:
 
 
 class _Group:
-    """Recordings with the same method and URI: their numbers, and those left to play by other request parts."""
+    """Recordings with the same method and URI: all numbers, and the unplayed ones keyed by the other request parts."""
 
     __slots__ = ("by_parts", "left", "numbers")
 

@@ -217,7 +217,7 @@ class Player:
 
 
 def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
-    """Yield each string in a request that comes from the caller, with a description of its place."""
+    """Yield each string that the caller put into a request, with a description of its place."""
     yield "The URL", unquote_plus(request.uri)
     for name, value in request.headers:
         yield f"The header {name}", value

@@ -43,7 +43,7 @@ _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")
 
 @dataclass(frozen=True, slots=True)
 class CassetteChoice:
-    """The choices that a test's markers make: their arguments, with the positional ones as `names`."""
+    """The arguments of a test's markers; the positional ones are in `names`."""
 
     names: tuple[Any, ...] = ()
     environment: str | None = None

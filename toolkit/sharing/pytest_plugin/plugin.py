@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--toolkit-verify",
         action="store_true",
         default=False,
-        help="collect notebooks too: run each offline and compare its outputs with its file, as `toolkit verify` does",
+        help="collect notebooks too: run each offline and compare with the saved outputs, as `toolkit verify` does",
     )
     parser.addini("toolkit_allowed_hosts", "hosts that replaying tests may connect to", type="args", default=[])
 

@@ -58,7 +58,7 @@ def balances(
         currency: column of the currencies, or the one currency of all amounts, such as "USD"; by default the column
             currency, currency_code or iso_currency_code, with the prefix of `amount` if that has dots.
         source: the session that the table came from, or a string; by default the table's `attrs["source"]`, which
-            sessions set, and `tabulate` for their responses.
+            sessions set for their tables and `tabulate` sets for their responses.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.

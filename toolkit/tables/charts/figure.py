@@ -32,7 +32,7 @@ BLUE: Final = "#3a86c8"
 RED: Final = "#d9534f"
 AMBER: Final = "#b97a0f"
 
-MARKS: Final = "A dot is a call, a cross a failed call."
+MARKS: Final = "A dot is a call, and a cross is a failed call."
 BAND: Final = 0.16  # how far the marks of a row are below its text, and half their height
 
 _WIDTH: Final = 4.7  # inches
