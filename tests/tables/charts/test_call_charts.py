@@ -8,7 +8,7 @@ from chart_samples import count_marks, history, texts_of
 from toolkit.core.errors import TabulationError
 from toolkit.tables.charts import call_latencies, token_timeline
 
-MARKS = "A dot is a call, a cross a failed call."
+MARKS = "A dot is a call, and a cross is a failed call."
 
 pytestmark = pytest.mark.usefixtures("_no_layout")
 
