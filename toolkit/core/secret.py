@@ -87,7 +87,7 @@ class Secret:
 class Register:
     """Secrets with their kinds, in the order in which they became known. Threads share it; nothing is ever removed.
 
-    It needs no lock, which a finalizer or a forked process could wait for: one dictionary operation adds a secret.
+    A single dictionary operation adds a secret, so no lock is needed, for which a forked process could wait forever.
     """
 
     def __init__(self) -> None:

@@ -68,9 +68,9 @@ def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError
 
 
 def causes(error: BaseException, above: Container[FrameType] = ()) -> Iterator[BaseException]:
-    """Yield an error and all errors linked to it, including the members of groups, such as an error per address tried.
+    """Yield an error and all errors linked to it, including the members of exception groups.
 
-    Errors raised in one of the frames `above`, and errors linked only through them, are the caller's and left out.
+    Errors raised in one of the frames `above` are left out, as are errors linked only through them.
     """
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()

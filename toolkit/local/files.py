@@ -67,8 +67,8 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
 def open_new(file: Path, *, like: Path | None) -> int:
     """Create a file that does not exist yet, and open it for writing.
 
-    It gets the permissions of the file `like`, but none for the group if the new file has another group. If `like` does
-    not exist, it gets the default permissions; if `like` is None, only the user may read it.
+    It gets the permissions of the file `like`, but no group permissions if it belongs to a different group. If `like`
+    does not exist, it gets the default permissions; if `like` is None, only the user may read it.
 
     Raises:
         OSError: if it cannot be created, or exists already, even as a dangling link.
@@ -126,7 +126,7 @@ def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
     """Return the content of a TOML document that may contain secrets; arguments as in `read_text`.
 
     Raises:
-        ConfigurationError: if it is not valid TOML; it names the line, not the parser's reason, which may quote text.
+        ConfigurationError: if the text is not valid TOML; the error names the line, without quoting it.
     """
     import tomllib
 
@@ -144,14 +144,14 @@ def toml_string(text: str) -> str:
 
 
 def source_lines(notebook: str) -> list[int]:
-    """Return the line (from 1) where each cell's source starts; [] if the notebook is not formatted as by Jupyter."""
+    """Return the line (from 1) where each cell's source starts; [] unless it is formatted as Jupyter writes it."""
     return [number for number, line in enumerate(notebook.split("\n"), 1) if line.startswith('   "source":')]
 
 
 def read_private(file: Path, limit: int) -> bytes | None:
-    """Return the content of a private file, or None if it is missing, unreadable or larger than `limit` bytes.
+    """Return the content of a private file, or None if it is missing, not permitted or larger than `limit` bytes.
 
-    A link, a folder, a pipe, and another user's file count as missing. Other failures are OSErrors.
+    A link, a folder, a pipe, and another user's file count as missing. Any other failure raises OSError.
     """
     try:
         descriptor = open_own(file, os.O_RDONLY)
@@ -251,7 +251,7 @@ def lies_in(path: Path, folder: Path) -> bool:
 
 
 def workspace_path(path: Path, workspace: Path) -> str:
-    """Return a path as annotations need it: with forward slashes, and relative to the checkout if it is inside it."""
+    """Return a path in the form that annotations need: with forward slashes, and relative to the checkout if inside."""
     file, folder = path.resolve(), workspace.resolve()
     return (file.relative_to(folder) if file.is_relative_to(folder) else path).as_posix()
 

@@ -31,7 +31,7 @@ def progress(
 
     A rich progress bar appears after half a second, and its last line stays, even if the loop is stopped or fails.
     Nothing is shown while all calls of the loop are replayed or if TOOLKIT_OFFLINE is set, so that a replayed notebook
-    stays the same. Nothing is shown either where nobody would see it, such as in a log.
+    stays the same. Nor is anything shown where nobody would see it, such as in a log.
 
     Args:
         items: anything that `for` or, in an async cell, `async for` can iterate over.

@@ -50,8 +50,8 @@ class Settings:
     """Addresses of the service, header prefix and cassettes folder.
 
     Attributes:
-        addresses: URLs without a trailing slash, keyed by their names in the service document without `_url`. An
-            address that is not set is an error only when a call needs it.
+        addresses: URLs without a trailing slash, keyed by their names in the service document, minus the `_url` suffix.
+            An address that is not set is an error only when a call needs it.
         header_prefix: prefix of the key headers (section 5.2 of the service document).
         cassettes: folder for cassettes that are given by name instead of by path; relative to `project`.
         project: the folder of `toolkit.toml` or `pyproject.toml`, else the working directory.
@@ -231,7 +231,7 @@ def is_offline() -> bool:
 
 
 def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
-    """Return the `verify` value for a session that may send: the argument, but if that is True, the setting, if any.
+    """Return the `verify` value for a session that may send: the argument, with True replaced by the setting, if set.
 
     The author of a project's `.env` could make sessions trust the author's server, write a TLS key log file, or use a
     proxy whose URL contains a variable that the editor expands to a secret. If a `.env` sets a variable for one of

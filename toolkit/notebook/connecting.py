@@ -110,7 +110,7 @@ class Problem(NamedTuple):
 
 
 def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: bool = False) -> Problem:
-    """Turn an error into a Problem. Visitors are not told about the files of the machine's owner."""
+    """Turn an error into a Problem. For visitors to a Voila page, the Problem does not mention files on the server."""
     if not isinstance(error, ToolkitError):  # its text may contain anything
         step = "Open a tk.Session in a cell to see the traceback."
         return Problem(f"Connecting failed: {type(error).__name__}.", step)
@@ -122,7 +122,7 @@ def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: 
 
 
 def _field_of(error: ToolkitError, fields: Sequence[Field]) -> str:
-    """Return the name of the field that an error is about; for refused credentials, the secret, or the scope."""
+    """Return the field that an error is about: for refused credentials, that of the secret or the scope; "" if none."""
     names = [field.name for field in fields]
     proof = next((field.name for field in fields if field.is_proof), "")
     if isinstance(error, TokenRefused) and error.error == "invalid_scope" and fields:

@@ -73,7 +73,7 @@ class Magics:
         self._latest = cell
 
     def end_of_cell(self, result: ExecutionResult | None) -> None:
-        """Remove the cell's cassette, however the cell ended; an interrupted cell may have no result."""
+        """Stop using the cell's cassette, however the cell ended; `result` may be None if the cell was interrupted."""
         owner, cell = self._owner, None if result is None else result.info
         # Compared by text: IPython creates a new ExecutionInfo for a cell that was interrupted during an `await`.
         if owner is not None and cell is not None and cell.raw_cell != owner.raw_cell:
@@ -113,22 +113,22 @@ def _counts(cassette: Cassette) -> tuple[int, int]:
 
 
 def _summary(cassette: Cassette) -> str:
-    """Describe what was done with a cassette since it was opened, in the same words in every replay."""
+    """Describe what has been done with a cassette since it was opened, in the same words in every replay."""
     counts = (("replayed", cassette.play_count), ("recorded", cassette.recorded_count))
     parts = [f"{verb} {count_text(count, 'interaction')}" for verb, count in counts if count]
     return f"{' and '.join(parts) or 'nothing in this cell used the cassette'} ({cassette.path.name})."
 
 
 def _print(text: str, stream: TextIO) -> None:
-    """Print a line as output of the cell. A warning would also show the path of this file and a line of it."""
+    """Print a line as output of the cell. A warning would also show this source file."""
     print(printable(f"{_CELL_MAGIC}: {text}"), file=stream)
 
 
 def without_cell_magic(lines: list[str]) -> list[str]:
     """Return the lines of a cell, with `%%cassette` in the first line replaced by the line magic of that name.
 
-    This lets the rest of the cell run like any other: `await` works, tracebacks are its own, and its last expression is
-    shown. It may begin with another cell magic, such as `%%time`.
+    This lets the rest of the cell run like any other cell: `await` works, tracebacks show the cell's own lines, and the
+    value of its last expression is shown. The rest may begin with another cell magic, such as `%%time`.
     """
     if lines and lines[0].startswith(_CELL_MAGIC):
         from IPython.core import inputtransformer2

@@ -128,7 +128,7 @@ def _masked_text(text: str) -> str:
 
 
 def _texts_in(value: Any, texts: list[str]) -> list[str]:
-    """Append every string in a value to `texts`, and return it; a list is faster here than nested generators."""
+    """Append every string in a value to `texts`, and return `texts`; a list is faster here than nested generators."""
     if isinstance(value, str):
         texts.append(value)
     elif isinstance(value, bytes | bytearray):

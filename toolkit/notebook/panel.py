@@ -168,7 +168,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return f"<Panel: {self._words()}>"
 
     def _ipython_display_(self) -> None:
-        """Show a text, and the widget as a second output; the text remains if the widget cannot be shown later."""
+        """Show text, and the widget as a second output; the text remains if the widget cannot be shown later."""
         html = panel_view.saved_html(self._words(), self._variable(), self._label)
         show({"text/plain": repr(self), "text/html": html}, raw=True)  # type: ignore[no-untyped-call]
         bundle = self._repr_mimebundle_() or {}
@@ -249,7 +249,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             self._view.say(_EDITED, "idle")
 
     def _greeted(self) -> None:
-        """Send the token to a page that has just shown the panel, and offer the current choices."""
+        """Send the token's lifetime to a page that has just shown the panel, and offer the current choices."""
         self._follow()
         self._send_token()
 
@@ -329,7 +329,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._view.say(_NOT_CONNECTED if self._connection is None else _KEPT, "bad")
 
     def _refresh(self) -> None:
-        """Show the session as it is now, and send each token to the page once; the page counts down by itself."""
+        """Show the session as it is now, and send each token's lifetime once; the page counts down by itself."""
         connection = self._connection
         if connection is not None:
             session = connection.session

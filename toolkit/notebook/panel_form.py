@@ -278,7 +278,7 @@ class Form:
         return [(label, mode) for mode, label in _MODE_LABELS.items() if mode in modes]
 
     def _credential_options(self) -> list[tuple[str, CredentialsChoice]]:
-        """Return the credentials to offer: this notebook's, saved ones, practice services', and new ones to type."""
+        """Return the credentials to offer: from this notebook, saved, from practice services, and new ones to type."""
         environment = self.environment
         kinds = [kind for kind in CredentialKind if kind in environment.rules.credentials]
 

@@ -150,7 +150,7 @@ def _row(call: Any) -> list[str]:
 def saved_html(text: str, variable: str, label: str) -> str:
     """Return HTML that describes the panel where widgets are not shown, as in print or without a kernel.
 
-    A page that shows the widget with this label hides this text. Others show it in place of their own message.
+    A page that shows the widget with the same `label` hides this text. Any other page shows it instead of the widget.
     """
     to_use = f"run this cell again; if no fields appear, {variable or 'panel'}.connect() asks for them below the cell"
     words = card("Panel", [badge(text)], [("To use it", as_html(to_use))])

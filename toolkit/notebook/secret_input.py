@@ -97,7 +97,7 @@ class SecretInput(anywidget.AnyWidget):
         self.on_msg(self._receive)
 
     def show(self, fields: Sequence[Field]) -> None:
-        """Show these fields, without problems; fields that were there before keep their text."""
+        """Show these fields, and clear problems if the fields change; fields that were there before keep their text."""
         shown = [{**asdict(field), "label": field.label} for field in fields]
         if shown != self.fields:
             self._is_waiting = False
@@ -148,7 +148,7 @@ def make_credentials(
 ) -> Credentials:
     """Create credentials from typed values, without the surrounding whitespace that pasted text often has.
 
-    A private key may be a path to its file. Options and a passphrase may be empty or missing.
+    A private key may be a path to its file. Optional fields and the passphrase may be empty or missing.
 
     Raises:
         ToolkitError: if a value is missing or invalid, or the environment does not accept this kind.

@@ -28,7 +28,7 @@ def practice(
 ) -> PracticeService:
     """Return a practice service. Use it in a `with` statement, or call `start()`.
 
-    It is a local server. Everything it serves is made up and marked as such. Besides the token endpoint and
+    It is a local server. The accounts it serves are made up and marked as such. Besides the token endpoint and
     `GET /v2/account` (trading) of the service document, it serves these calls; those with `practice` in their path are
     not in the document:
 
@@ -37,8 +37,8 @@ def practice(
       to the next. `status=` filters the list, `limit=` shortens it.
     - `GET /v1/practice/accounts/{account_id}` (broker): one of these accounts.
     - `GET /v1/practice/accounts/{account_id}/positions` (broker): a list of the account's positions.
-    - `GET /v1/practice/accounts/{account_id}/orders` (broker): `orders`, the newest first, with `next_page_token` for
-      `page_token=` or null; `page_size=` is 50 by default.
+    - `GET /v1/practice/accounts/{account_id}/orders` (broker): `orders`, the newest first, and `next_page_token`, which
+      is the `page_token=` of the next page, or null on the last; `page_size=` is 50 by default.
     - `GET /v2/practice/quotes?symbols=ALFA,BRVO` (market data).
     - `GET /v2/practice/bars?symbols=ALFA,BRVO&days=30` (market data): `bars` has a list for each symbol, with `day`,
       `open` and `close`, the oldest day first.
@@ -57,8 +57,8 @@ def practice(
             Short values show what happens when tokens expire. `expires_in` is one second less.
         delay: seconds to wait before every response.
         token_delay: additional seconds to wait before a response of the token endpoints.
-        rate_limit: calls per second for each account holder or partner, from 0.01 to 1,000,000, or None for no limit.
-            The calls of a second may be made at once. Further calls get 429 and `Retry-After` in seconds.
+        rate_limit: calls per second for each account holder or partner, from 0.01 to 1,000,000, or None for no limit. A
+            second's worth of calls may be made at once. Further calls get 429 and `Retry-After` in seconds.
         port: first of eight consecutive ports, or 0 for any free ports.
         clock: the time of the service; by default the system's clock.
 

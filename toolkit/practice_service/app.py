@@ -1,4 +1,4 @@
-"""The practice service as an ASGI application: one Starlette application per interface, behind delays and faults.
+"""The practice service as an ASGI application: one Starlette application per interface, with delays and faults.
 
 The port of a request identifies the address that it was sent to. The service document shows three endpoints, and the
 payload of one of them. All further endpoints are under `/v1/practice/` and `/v2/practice/`, so that they are not

@@ -1,8 +1,8 @@
 """Authenticate the callers of a practice service: create its credentials and tokens, and check each request.
 
 Each environment has two holders: accounts for `live` and `paper`, correspondents for the broker environments (section
-1, rule 5 of the service document). Every service creates new secrets and keys for them. The document does
-not show errors and checks of token requests; they follow RFC 6749 section 5.2 and RFC 7523 section 3.
+1, rule 5 of the service document). Every service creates new secrets and keys for them. The document does not specify
+how token requests are checked or what the errors look like; both follow RFC 6749 section 5.2 and RFC 7523 section 3.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Authenticator:
         self.credentials: Mapping[str, Credentials] = MappingProxyType(credentials)
 
     def _new_credentials(self) -> Iterator[Credentials]:
-        """Yield credentials: a secret and a key for each first correspondent (section 5.1), one for any other holder.
+        """Yield one credential per holder, and also a key for the first correspondent of each broker environment.
 
         Client IDs are the same in every run, so that notebooks can show them.
         """
@@ -216,7 +216,7 @@ def _invalid_client(detail: str, headers: Mapping[str, str] | None = None) -> Re
 
 
 def _unauthorized(address_name: str, *, is_bearer: bool) -> RequestRefusedError:
-    """Return a 401 with the address's scheme, and `invalid_token` if a token was refused (RFC 6750 section 3.1)."""
+    """Return a 401 with the challenge for this address; it has `invalid_token` if a token was refused (RFC 6750)."""
     challenge = f'Bearer realm="{address_name}"' + (', error="invalid_token"' if is_bearer else "")
     if address_name.startswith("trading"):
         challenge = f'Basic realm="{address_name}", charset="UTF-8"'

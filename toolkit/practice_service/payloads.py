@@ -1,4 +1,4 @@
-"""Payloads of the practice service. The service document does not show any, so each contains `"made_up": true`.
+"""Payloads of the practice service. The service document shows none of these, so each contains `"made_up": true`.
 
 The same arguments give the same payload in every run; payloads do not depend on random numbers or addresses. The
 instant for which prices, market values and equity are computed is an argument. Amounts, prices and quantities are
@@ -79,7 +79,7 @@ def account_status(holder: str, number: int) -> str:
 
 
 def positions(holder: str, number: int, at: datetime) -> list[dict[str, Any]]:
-    """Return the up to three positions of account `number` (from 0) of a holder, valued at an instant."""
+    """Return the positions, at most three, of account `number` (from 0) of a holder, valued at an instant."""
     if account_status(holder, number) == "closed":
         return []
     found, start = [], _draw(f"{holder}/{number}/first", len(SYMBOLS))
@@ -143,7 +143,7 @@ def quotes(symbols: Sequence[str], at: datetime) -> dict[str, Any]:
 
 
 def bars(symbols: Sequence[str], days: int, at: datetime) -> dict[str, Any]:
-    """Return each symbol's opening and closing prices for the most recent days, the last up to the instant."""
+    """Return each symbol's opening and closing prices for the most recent days; the last day ends at the instant."""
     midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     by_symbol: dict[str, list[dict[str, str]]] = {symbol: [] for symbol in symbols}
     for number in reversed(range(days)):

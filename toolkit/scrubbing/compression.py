@@ -1,7 +1,7 @@
 """Decompress bodies (RFC 9110 section 8.4) and the contents of archives, within limits.
 
 Bodies may have content encodings. Compressed data within a text is found by its magic number; a `DecodingBudget` limits
-how much is decompressed to search it.
+how much of it a search decompresses.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
 
     Args:
         chunks: the decompressed data.
-        packed: size of the compressed data in bytes, which decides the limit.
+        packed: size of the compressed data in bytes, which determines the limit.
 
     Raises:
         TooLarge: if they exceed the limit.
@@ -252,7 +252,7 @@ def members_of(data: bytes, budget: DecodingBudget) -> Iterator[Unpacked]:
 
 
 def _stream(data: bytes, at: int, window_bits: int) -> tuple[bytes, int]:
-    """Return the content of a zlib stream and the position of its end, or 0 if it is broken."""
+    """Return the content of a zlib stream, and the position of its end, which is 0 if the stream is broken."""
     end = 0
 
     def pieces() -> Iterator[bytes]:

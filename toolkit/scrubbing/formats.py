@@ -1,9 +1,9 @@
 """Formats in which providers issue keys and tokens, as their documentation and secret scanners describe them.
 
-This module contains only data, for review line by line. Add a new format to the table of its family: clouds, code
-(code, package and deployment hosting), chat (and mail), payments (and shops), services (data, monitoring, language
-models and others) and keys (standard formats). SAMPLES has example keys from documentation, which are not secrets.
-`strength` searches for all of them.
+This module contains only data, so that it can be reviewed line by line. Add a new format to the table of its family:
+clouds, code (code, package and deployment hosting), chat (and mail), payments (and shops), services (data, monitoring,
+language models and others) and keys (standard formats). SAMPLES has example keys from documentation, which are not
+secrets. `strength` searches for all of them.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ class KnownSecrets:
     def note(self, named: Iterable[tuple[str, Secret]], used: Mapping[str, str] = MappingProxyType({})) -> None:
         """Note the credentials that a message names, with their kinds, and the short credentials that it used.
 
-        From now on, this recording has placeholders wherever these values are plain, percent-encoded or JSON text. Of
-        the values that messages named, all of the last message and the latest of earlier messages are searched for.
+        From now on, these values are replaced in this recording wherever they occur as plain, percent-encoded or JSON
+        text. Searches cover all values that the last message named, and the most recent ones from earlier messages.
         """
         named = [(kind, secret) for kind, secret in named if is_secret(secret) and secret not in REGISTER]
         if not named and not used:

@@ -1,8 +1,8 @@
 """The forms in which a secret is looked for: plain, and encoded as hex, base64 and base32.
 
-Each needle is in normal form (`normal_form`). Which base64 characters depend only on the secret varies with the offset
-at which it begins, so there are three needles for base64, and five for base32. The normal form is the same for both
-base64 alphabets. Add new encodings here.
+Each needle is in normal form (`normal_form`). The offset at which a secret begins determines which base64 characters
+depend only on the secret, so there are three needles for base64, and five for base32. The normal form is the same for
+both base64 alphabets. Add new encodings here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Needle(NamedTuple):
     Attributes:
         secret: the secret.
         length: number of characters of the secret before encoding; longer ones are replaced first.
-        normal: the needle in normal form. The last four attributes describe the text where it matches.
+        normal: the needle in normal form. The last four attributes describe the text that it matches.
         literal: the needle before normalization.
         form: a description of the encoding, such as "in hex", for messages.
         exact: the `exact_form` that the matching text must have, or None for any.

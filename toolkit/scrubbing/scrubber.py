@@ -132,7 +132,7 @@ class Scrubber:
 
         Args:
             request, response: the messages.
-            replaced: pseudonym rules that were applied earlier. The values at their places are stand-ins, and kept.
+            replaced: pseudonym rules that were applied earlier. Their stand-ins are kept.
 
         Raises:
             SecretLeak: if a body cannot be decompressed.

@@ -2,7 +2,7 @@
 
 Windows of four bytes are looked up, each as one unsigned integer. A text is read only at every fourth position, so a
 needle is indexed by the windows at its last four positions: wherever the needle occurs, one of these is read. The time
-therefore depends on the text, not on the number or the length of the secrets.
+therefore depends on the text, and hardly on the number or the length of the secrets.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Searcher:
         yield from self._exact_hits(view.data)
 
     def _matches_in(self, data: bytes) -> Iterator[tuple[int, tuple[tuple[Needle, int], ...]]]:
-        """Yield the position of each window in `data`, in order, with its owners."""
+        """Yield the position of each window in `data` that is part of a needle, in order, with these needles."""
         owners = self._owners
         for first in range(0, len(data) if owners else 0, SLICE):
             part = memoryview(data)[first : first + SLICE]

@@ -1,4 +1,4 @@
-"""Replace a service's addresses by symbolic ones, so that a recording is the same wherever it was made."""
+"""Replace a service's addresses with symbolic ones, so that a recording is the same wherever it was made."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer:
 
 
 def _unescaped(view: View, budget: DecodingBudget, times: int = 2) -> Iterator[View]:
-    """Yield views with one more level of escapes undone each, and also with quoted-printable decoded at each level."""
+    """Yield a view after undoing each level of escapes, and for each level also one with quoted-printable decoded."""
     levels = [view, *_without_escapes(view, budget)]
     yield from levels[1:]
     for level in levels if len(view.data) <= _SMALL else dict.fromkeys((levels[0], levels[-1])):

@@ -208,8 +208,8 @@ def is_core_name(name: str, place: Place) -> bool:
 def needs_strong_value(name: str, place: Place) -> bool:
     """Check whether a weak value under the name of a credential is left as it is, even in a request.
 
-    This applies to `key`, `session` and `code`. People do choose weak values for names such as `password` or `api_key`;
-    these are replaced in place.
+    This applies to names such as `key`, `session` and `code`. People do choose weak values for names such as `password`
+    or `api_key`; these are replaced in place.
     """
     last = normal_name(last_name(name))
     if last in _DOUBTFUL_FIELDS or last in names.DOUBTFUL or (last == "token" and place is Place.JSON):

@@ -1,4 +1,4 @@
-"""Read names with values from text of any format: JSON (even in its strings), queries, settings, XML, and code.
+"""Read name-value pairs from text of any format: JSON (even in JSON strings), queries, settings, XML, and code.
 
 The distinct names are collected first. Values are read only if one of the names means a credential, so that text
 without one costs a single pass. A string is read in slices, because a search blocks all other threads.
@@ -114,7 +114,7 @@ class Fields:
                             done = written.end
 
     def _names(self, start: int) -> list[tuple[str, Place, bool, int]]:
-        """Return a slice's credential names with place, whether in double quotes, and where the `:` or `=` ends."""
+        """Return each credential name in a slice: its place, if it is in double quotes, and where `:` or `=` ends."""
         end = min(start + SLICE, len(self._text))
         backwards = self._text[max(0, start - _OVERLAP) : end][::-1]
         meanings: dict[str, tuple[str, Place]] = {}
@@ -162,7 +162,7 @@ def _start_of_value(text: str, position: int) -> int:
 
 
 def values_at(text: str, after_sign: int, position: int, *, is_quoted: bool) -> list[Written]:
-    """Return the value at a position in a list of one; the list is empty unless the value is a string or a number.
+    """Return a list with the value at a position; the list is empty unless the value is a string or a number.
 
     Args:
         text: the text.
@@ -258,7 +258,7 @@ TITLES: Final = frozenset("columns column_names fields header headers cols names
 
 
 def elements_in(text: str) -> Iterator[CredentialField]:
-    """Yield the contents of XML elements that are named as a credential, by their own name or the element before."""
+    """Yield the contents of XML elements whose own name, or the text of the preceding element, names a credential."""
     if "</" not in text:
         return
     names = set(re.compile(_ELEMENT_NAME).findall(text))

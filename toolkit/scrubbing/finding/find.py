@@ -76,7 +76,7 @@ class Finder(Walker):
     """A walk over a message that replaces and notes its credentials.
 
     Args:
-        message: what the message is.
+        message: the kind of the message.
         placeholder: returns the placeholder of a value, by its kind and text.
         has_rule: returns whether the user's rules name a field; if so, the rules decide what replaces its value.
         whole: short credentials that requests of the recording used, with their placeholders.
@@ -287,7 +287,7 @@ def _is_input(text: str, position: int) -> bool:
 
 
 def _levels_below(text: str) -> Iterator[str]:
-    """Yield the parts of a string with escapes, once after each step of undoing one kind of escape."""
+    """Yield each part of a string that has escapes, as it is after each step of undoing one kind of escape."""
     for part in _parts_with_escapes(text) if any(map(text.__contains__, "%\\&")) else ():
         data = part.encode("utf-8", "surrogatepass")
         for level in [*dict.fromkeys((data, *without_escapes(data)))][1:]:  # the part itself has been searched already

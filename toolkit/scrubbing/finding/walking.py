@@ -65,7 +65,7 @@ class Walker:
         return f"{start}{sign}{changed}{mark}{changed_fragment}"
 
     def header(self, name: str, value: str) -> str:
-        """Return the value of a header (other than a cookie header) with any values to be hidden replaced."""
+        """Return the value of a header (other than a cookie header) with values in it replaced."""
         changed = self.named(name, Place.HEADER, value) if value else value
         return self.text(value) if changed is None else changed
 

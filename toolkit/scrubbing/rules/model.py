@@ -51,7 +51,7 @@ class Rules:
             group is replaced; a named group `(?P<name>...)` becomes `<NAME>`. If a pattern takes too long on a call's
             text, the call is not recorded.
         pseudonyms: names of personal data, or paths that begin with `$`. A value is replaced by the same stand-in
-            everywhere, in the format of the value, so that tables can still be joined. Only the key can undo this.
+            everywhere, in the format of the value, so that tables can still be joined. Undoing it takes the key.
         key: the key of the stand-ins, at least 16 characters. The default key is created in the user's configuration
             folder at first use, so it differs from user to user.
 

@@ -221,7 +221,7 @@ def _place(base: TextPlace, first: int, line: int) -> TextPlace:
 
 
 def _base64_in(text: str) -> Iterator[tuple[int, int, bytes]]:
-    """Yield start, end and data of each base64 run with text or data to open, and other long runs with empty data."""
+    """Yield start, end and data of base64 runs with something to open; for other long runs, the data is empty."""
     end = 0
     for match in _RUN.finditer(text.encode("ascii", "replace").translate(_IS_DIGIT)):
         if match.start() >= end:
@@ -256,7 +256,7 @@ class Notebook:
         self.text = "\n".join([line for line, _ in self._lines])
 
     def place(self, base: TextPlace, line: int) -> TextPlace:
-        """Return where a line of the strings is, given the place of the notebook."""
+        """Return the place of a line of `text` in the notebook, whose own place is `base`."""
         _, path = self._lines[line - 1]
         cell, part = _words(path)
         in_file = self._cells[cell - 1] if cell and cell <= len(self._cells) else 1

@@ -1,7 +1,7 @@
 """Find what looks like a secret in text: recordings, source code, settings, commands and prose.
 
 The engine of the recorder finds fields, pairs, elements, columns and shapes, and grades the values. In files, a strong
-value may also follow a name without field syntax, such as a colon, between them (`--token ...`, `| password | ... |`,
+value may also follow a name with no colon or other field syntax between them (`--token ...`, `| password | ... |`,
 `set_token("...")`, `the token is ...`). Files may also contain logins (`-u me:...`), and passwords that people made up.
 """
 
