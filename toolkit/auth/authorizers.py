@@ -123,7 +123,7 @@ class BearerAuthorizer:
         return self.grant_at(self._clock.now(), self._clock.monotonic())
 
     def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
-        """Return the grant if it is usable at this time, as read from both clocks, or None."""
+        """Return the grant if it is usable at these readings of the wall clock and the monotonic clock, or None."""
         token, grant = self._source.token, self._grant
         if token is None or monotonic >= token.renew_monotonic or now >= token.renew_at:
             return None
@@ -159,7 +159,7 @@ class TokenAuthorizer(BearerAuthorizer):
     """The client credentials flow (section 5.1): tokens come from the token endpoint.
 
     `exchange` sends token requests, and `new_jti` returns a new identifier for an assertion. A `timeout` of None means
-    30 seconds. No retry starts later than the longest part of the timeout (connect, read or write) after the first try.
+    30 seconds. No retry starts later after the first try than the longest timeout (connect, read, write).
     """
 
     _credentials: Client

@@ -62,7 +62,7 @@ class Credentials:
     """Credentials of any kind: immutable, never pickled, never shown.
 
     Attributes:
-        kind: which of the document's kinds they are.
+        kind: their kind, as in the service document.
         fields: the fields that profiles have for this kind.
         environment: the one environment they belong to.
         name: name of the profile; distinguishes callers in recordings.
@@ -223,8 +223,8 @@ def field_in_words(field: str) -> str:
 def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
     """Warn if the source of the running IPython cell, or an answer to its `input()`, contains one of these secrets.
 
-    This does not import IPython, so it costs nothing outside of it. It raises nothing, unless the user has turned
-    warnings into errors.
+    This does not import IPython, so it costs nothing when IPython is not running. It raises nothing, unless the user
+    has turned warnings into errors.
     """
     try:
         cells = shell().history_manager.input_hist_raw  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Destinations: credentials are sent only to the destinations that they are bound to.
+"""Destinations: credentials are sent only to those that they are bound to or allowed for.
 
 A destination is an address with its path prefix or, for a key pair, the prefix of its headers. The `toolkit.toml` of a
 project names destinations, and a project may come from anybody.
@@ -6,16 +6,16 @@ project names destinations, and a project may come from anybody.
 - Saved profiles are bound when they are saved, and no later setting changes the binding.
 - Credentials from variables and `.env` go to addresses that the user sets in code, or in the variables TOOLKIT_*_URL.
   If only a file of the project names an address, the user has to allow it first, as with a new host in SSH.
-- A `.env` file belongs to its project: a clone may contain one, and editors export it into the process. So a variable
-  that a `.env` file in the project or a nearby folder sets counts as set by the project, whatever its value.
-- Credentials made in code are sent where the code says; what was allowed for them earlier is checked too.
+- A `.env` file belongs to its project: a clone may contain one, and editors export it into the process. A variable
+  that a `.env` file in or near the project sets therefore counts as set by the project, whatever its value.
+- Credentials made in code need no permission; if destinations were allowed for them before, a file may name only those.
 - Loopback addresses need no permission, because the practice service uses them. But any user of this machine can listen
   on them, so they are checked for saved profiles, and for credentials with remembered destinations if a file of the
-  project names a loopback address. The same applies to the header prefix.
+  project names a loopback address. If all addresses are loopback addresses, the same applies to the header prefix.
 
-What the user allowed is stored in `destinations.json` in the configuration folder: by environment, which the terminal
-and the panel check before a secret is typed, and by an HMAC of the secret with the key in `destinations.key`, so that
-nobody can test guesses of a secret against the file. A replay checks nothing.
+What the user allowed is stored in `destinations.json` in the configuration folder, both by environment, which is
+checked before a secret is typed, and by credentials, as an HMAC of the secret with the key in `destinations.key`, so
+that nobody can test guesses of a secret against the file. A replay checks nothing.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Destination(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A new destination, and the earlier destinations of the same name, to which the credentials may be sent."""
+    """A new destination, and the destinations of the same name that are already allowed."""
 
     destination: Destination
     earlier: Mapping[str, str]
@@ -152,7 +152,7 @@ def check_destinations(credentials: Credentials, settings: Settings) -> None:
 
 
 def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
-    """Return the destinations in the settings that are not allowed for credentials, each with those that are."""
+    """Return a Change for each destination in the settings that is not allowed for the credentials."""
     destinations = destinations_of(credentials.environment, credentials.kind, settings)
     if credentials.binding is not None:
         new = [to for to in destinations if credentials.binding.get(to.name) != to.text]

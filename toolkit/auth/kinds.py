@@ -201,7 +201,7 @@ def _pkcs8_pem(signer: Signer) -> str:
 class ClientKey(Client):
     """Client ID and private key of a broker partner (section 5.1, private_key_jwt per RFC 7523).
 
-    The private key never leaves this process: each token request contains an assertion that is signed with it.
+    The private key is never sent: each token request contains an assertion that is signed with it.
 
     Args:
         client_id: the client ID; not a secret.

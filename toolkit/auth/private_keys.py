@@ -352,7 +352,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
 
 @frameless
 def write_key_file(file: Path, private_pem: Secret) -> None:
-    """Write a private key to a new file that only its owner can read. Missing folders are created, just as private."""
+    """Write a private key to a new file that only its owner can read. Missing folders are created, also private."""
     file = Path(os.path.abspath(file))  # noqa: PTH100 - resolve() would follow a link at the end
     if any((folder / ".git").exists() for folder in file.parent.resolve().joinpath("_").parents):
         reason = "it would be in a git repository, where it might be committed"

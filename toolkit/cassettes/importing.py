@@ -115,8 +115,8 @@ def import_cassette(
 ) -> ImportReport:
     """Make a clean cassette from a HAR file, or from a vcrpy cassette that was recorded without scrubbing.
 
-    HAR 1.2 as browsers write it is supported, and cassettes of vcrpy and pytest-recording. Secrets are removed as in a
-    recording, and addresses in the settings become symbolic; other hosts stay as they are. What cannot be replayed,
+    HAR 1.2 as browsers write it, and cassettes of vcrpy and pytest-recording, are supported. Secrets are removed as in
+    a recording, and addresses in the settings become symbolic; other hosts stay as they are. What cannot be replayed,
     such as an entry without a stored body, is left out and reported. The original is not changed.
 
     Args:

@@ -64,7 +64,7 @@ def list_(
 ) -> None:
     """List the recordings in a folder.
 
-    A recording is stale if it is older than `stale_after` in toolkit.toml. The JSON output has the columns of
+    A recording is stale if it is at least as old as `stale_after` in toolkit.toml. The JSON output has the columns of
     `tk.list_cassettes`.
     """
     recordings = terminal.records(list_cassettes(folder))
@@ -173,10 +173,10 @@ def prune(
 ) -> None:
     """Remove interactions.
 
-    Removes the interactions with these numbers, and the calls that meet all other conditions. They are shown, and you
-    are asked before the file is changed. A token request is removed with the last of its calls. The other interactions
-    keep their bytes; a recording of stock vcrpy is scrubbed and converted to the toolkit's layout. The JSON output has
-    the columns of `tk.prune_cassette`; `--json` needs --yes or --dry-run.
+    Removes the interactions with the given numbers and, in addition, the calls that meet all the other conditions. They
+    are shown, and you are asked before the file is changed. A token request is removed with the last of its calls. The
+    other interactions keep their bytes; a recording of stock vcrpy is scrubbed and converted to the toolkit's layout.
+    The JSON output has the columns of `tk.prune_cassette`; `--json` needs --yes or --dry-run.
     """
     with _plays(unplayed or (), play_log) as log:
         choice: dict[str, Any] = {"method": method, "uri": uri, "play_log": log}

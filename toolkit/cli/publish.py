@@ -38,8 +38,8 @@ def publish(
     its outputs come from its own recordings, and the whole copy is searched for secrets and for the replaced values. If
     anything is found, the copy is discarded.
 
-    Recordings of real accounts (`live`, `broker-live`) are refused until the rules name `pseudonyms`, or
-    `toolkit.toml` says `publish = "as is"`. **This runs the code of the notebook**, without a network.
+    Recordings of real accounts (`live`, `broker-live`) are refused unless `toolkit.toml` sets `pseudonyms` under
+    `[scrubbing]`, or sets `publish = "as is"`. **This runs the code of the notebook**, without a network.
     """
     from toolkit.sharing.publish import publish as make_copy  # slow to load
 

@@ -106,7 +106,7 @@ def _session(
 
 
 def _without_recording(error: ToolkitError, session: Session | None, before: bytes | None) -> ToolkitError:
-    """Restore a recording's earlier content, because nobody wants to replay a refusal, and return the error."""
+    """Restore a recording's earlier content, so that a failed call is never replayed, and return the error."""
     cassette = None if session is None else session.cassette
     if cassette is None or not cassette.recorded_count:
         return error

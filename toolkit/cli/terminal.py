@@ -54,7 +54,7 @@ _COMMAND: Final = re.compile(
 
 
 def command_group(name: str, *, help: str, epilog: str | None = None) -> typer.Typer:  # noqa: A002 - as Typer calls it
-    """Return an empty group, for some commands or for all of them."""
+    """Return a Typer app without commands, for one group of commands or for the whole program."""
     return typer.Typer(
         name=name,
         help=help,
@@ -92,7 +92,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(text: str = "", style: str = "") -> None:
-    """Print a line. Control characters, which a terminal would obey, are left out."""
+    """Print a line. Control characters, which a terminal would interpret, are left out."""
     console().print(printable(text), style=style)
 
 
@@ -170,7 +170,7 @@ def confirm(question: str, *, yes: bool, option: str = "--yes", piped: bool = Fa
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on standard output, in ASCII, so that no foreign text reaches the terminal unescaped."""
+    """Print a value as JSON on standard output, in ASCII, so that no untrusted text reaches the terminal unescaped."""
     typer.echo(json.dumps(value, indent=1, default=str))
 
 

@@ -6,8 +6,8 @@
   checks the arguments of public functions.
 - `document` has the facts of the service document as constants: who may call which interface, where, and with which
   credentials. It also has the placeholders of secrets.
-- `tracebacks` keeps credentials out of tracebacks, which can show the local variables of every frame, and finds the
-  user's code: the line that a warning points at, and the IPython shell.
+- `tracebacks` keeps credentials out of tracebacks, which can show the local variables of every frame. It also finds the
+  line of the user's code that a warning points at, and the IPython shell.
 - `addresses` checks a URL before credentials may be sent to it.
 - `ledger` has the clocks, and keeps track of when calls were made, how they were authorized, and where a response came
   from.

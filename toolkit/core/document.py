@@ -1,7 +1,7 @@
 """The service document as values: who may call what, where, and how callers authenticate.
 
 Section numbers refer to the service document; every other module takes its facts from here. Nothing is assumed about
-what the document does not show, such as payloads and rate limits; RFCs 9110, 6749 and 6750 define statuses.
+payloads and rate limits, which the document does not show; RFCs 9110, 6749 and 6750 define statuses.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Catch ToolkitError to catch them all. Messages contain names, places and types, but no secrets.
 
-A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument. The functions at
-the end check arguments, and quote only short strings, because a misplaced argument may be a secret. Three mistakes
-raise a plain TypeError: a wrong number of arguments, an unknown keyword, and a `Secret` made from anything but a
-string.
+A wrong argument of a public function or command raises a ConfigurationError whose `about` names the argument. The
+functions at the end check arguments, and quote only short strings, because a misplaced argument may be a secret. Three
+mistakes raise a plain TypeError: a wrong number of arguments, an unknown keyword, and a `Secret` made from anything but
+a string.
 """
 
 from __future__ import annotations

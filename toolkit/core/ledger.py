@@ -205,7 +205,7 @@ class ResponseSource:
     """Where a response came from. It is stored in the response's extensions, which pickling drops.
 
     Attributes:
-        describe: returns a description such as `live · live calls, as of …`, when a table is made; or None.
+        describe: returns the description of a new table, such as `live · live calls, as of …`, or None.
         call: method and path of the call that it answers; "" for a response that another client received.
         replayed_from: name of the cassette file that it was replayed from; "" for a live response.
     """

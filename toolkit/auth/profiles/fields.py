@@ -3,7 +3,7 @@
 The variables TOOLKIT_<ENVIRONMENT>_<FIELD> and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD> are read from the environment
 or the project's `.env` file. The project may be a cloned repository, so its file may contain secrets but cannot pull in
 secrets from elsewhere: variables of the process are not expanded in it, it may not be a link to a file outside the
-project, and no value may name such a file. A file of another user is refused: it would choose the account.
+project, and no value may name such a file. Another user's file is refused: it would choose the account.
 """
 
 from __future__ import annotations

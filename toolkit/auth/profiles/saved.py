@@ -212,7 +212,7 @@ def _seal(key: Secret, profile: SavedProfile) -> Seal:
 
 
 def _unusable() -> ConfigurationError:
-    """Return the error for a locked or broken keyring. Its message omits the keyring's, which may quote an entry."""
+    """Return the error for a locked or broken keyring, without the keyring's own message, which may quote an entry."""
     what = f"The system keyring is locked or does not work, or its entry {APPLICATION!r} ({USER_NAME}) is invalid."
     next_step = (
         "Unlock it and try again. To work without a keyring, set the environment variable PYTHON_KEYRING_BACKEND "

@@ -137,7 +137,7 @@ def saved_credentials(*, settings: Settings | None = None, environ: Mapping[str,
     used is listed. A profile that is incomplete or unreadable is left out, with a warning that says what is wrong.
 
     Args:
-        settings: name the project; by default, `Settings.load()` finds it.
+        settings: the settings of the project to look in; by default those that `Settings.load()` returns.
         environ: environment variables; by default those of the process.
 
     Raises:

@@ -4,7 +4,7 @@ A lock is held only to decide what to do: use the current token, wait for the ca
 fetch. It is never held across a request.
 
 A token request is sent again if that may help: 429, 5xx, `temporarily_unavailable` and broken connections may be
-temporary. The service document shows no rate limits; the limits of retries are our choice (`transport.retry`).
+temporary. The service document states no rate limits; the limits on retries are our choice (`transport.retry`).
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Flight:
     def wait(self, loop: AbstractEventLoop | None) -> Flow[bool]:
         """Wait until the flight has landed; return False if it cannot land.
 
-        The fetching loop is asked repeatedly whether it is alive. It does not respond while it is stopped, closed or
-        blocked, for example by a call that waits for a thread that in turn waits for this flight.
+        The event loop that runs the fetch is asked repeatedly whether it is alive. It does not respond while it is
+        stopped, closed or blocked, for example by a call that waits for a thread that in turn waits for this flight.
         """
         if loop is None and self.thread == get_ident():
             return False  # an event loop of this thread is fetching, and cannot continue while the thread is blocked
@@ -88,7 +88,7 @@ class Flight:
                 return False
 
     def _sign_of_life(self) -> Callable[[], bool]:
-        """Ask the event loop that runs the fetch for a response; return a function that returns True once it came."""
+        """Ask the event loop that runs the fetch to respond; return a function that tells whether it has done so."""
         responded = threading.Event()
         if self.loop is not None:
             try:
@@ -261,7 +261,7 @@ def with_retries(
 
 
 def _seconds_until_another_try(error: TokenError | Unreachable, *, needs_token: bool) -> float:
-    """Return for how many seconds to remember a failure instead of sending another request; 0 means not at all."""
+    """Return how many seconds must pass after a failure before another token request is sent; may be 0."""
     if isinstance(error, TokenRefused) and error.error in _LASTING:
         return _LASTING_IS_REMEMBERED
     if not isinstance(error, TokenRefused | Unreachable) or not error.is_passing:

@@ -72,7 +72,7 @@ def list_cassettes(
             environments (str): names of the environments that were called, separated by commas.
             interactions (int64): how many there are.
             recorded (datetime64[us, UTC]): when the first interaction was recorded; missing if that is not known.
-            stale (bool): whether that is older than `stale_after` in toolkit.toml.
+            stale (bool): whether that is at least `stale_after` in toolkit.toml.
             size (int64): bytes of the file.
             written_by (str): "toolkit" or "vcrpy"; missing if it cannot be read.
             problem (str): why it cannot be read as a cassette; missing if it can.
@@ -178,7 +178,7 @@ def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber | None
 
 
 def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str, Any]:
-    """Return one interaction, given by its zero-based number, as a row; a scrubber shows it as recorded today.
+    """Return one interaction, by its zero-based number, as a row; with a scrubber, as it would be recorded today.
 
     All strings are safe to show. The members are: `number` (from 1), `recorded`, `method`, `uri`, `status` (599 if no
     answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the response body),

@@ -96,8 +96,8 @@ def prune_cassette(
     The others are scrubbed again, as by `scrub_cassette`, and keep their bytes if nothing is replaced in them. Their
     numbers change, so a cell that drops by number must not run twice; this is why nothing is written by default.
 
-    This drops interactions with these numbers, and calls that meet all the other filters. A token request is dropped
-    with the last of its calls.
+    This drops the interactions with the given numbers and, in addition, the calls that meet all the other filters. A
+    token request is dropped with the last of its calls.
 
     Args:
         cassette: name or path.
@@ -208,7 +208,7 @@ def rewrite(path: Path, scrubber: Scrubber, change: Callable[[Contents], bytes])
 def rescrubbed(
     opened: Contents, scrubber: Scrubber, recorded: Mapping[int, Interaction] | None = None
 ) -> tuple[bytes, list[tuple[int, dict[str, int]]]]:
-    """Return the rescrubbed file, and what was replaced: zero-based numbers, each with the counts of kinds of secrets.
+    """Return the rescrubbed file, and how often each kind of secret was replaced, by zero-based interaction number.
 
     Interactions in which nothing is replaced keep their bytes. If `recorded` is given, the result contains only these
     interactions.

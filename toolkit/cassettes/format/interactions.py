@@ -67,8 +67,8 @@ class Interaction(NamedTuple):
         token_obtained: for a token request, what its token authorizes; None for other calls.
         failure: why no response arrived, in which case the response is NO_ANSWER; None if there is a response.
         tries: how often the request was sent; only the last response is recorded.
-        ended_early: True if the caller closed a stream of events before its end, or a response with an error status
-            unread; the body is what was read.
+        ended_early: True if the caller closed a stream of events before its end, or closed an error response without
+            reading it; the body is what was read.
         pseudonyms: the pseudonym rules that it was recorded with, so that stand-ins are not replaced again.
     """
 
@@ -173,10 +173,10 @@ def _order_of(headers: HeaderList) -> list[str] | None:
 
 
 def from_fields(fields: Mapping[str, Any]) -> Interaction:
-    """Return the interaction with the fields of one of our items.
+    """Return the interaction that the fields of one of our items describe.
 
     Raises:
-        ValueError, LookupError, TypeError, AttributeError, ArithmeticError: if the fields are not an interaction's.
+        ValueError, LookupError, TypeError, AttributeError, ArithmeticError: if they do not describe an interaction.
     """
     request, response = fields["request"], fields["response"]
     at, seconds, failure = fields.get("recorded_at"), fields.get("elapsed"), fields.get("failure")
@@ -235,7 +235,7 @@ def content_of(response: Mapping[str, Any]) -> bytes:
 
 
 def as_bytes(value: Any, what: str) -> bytes:
-    """Return a body, which may be a file; ValueError, which begins with `what`, if it is neither text nor bytes."""
+    """Return a body, which may be a file, as bytes; raise a ValueError about `what` if it is not text or bytes."""
     if hasattr(value, "read"):
         value = value.read()
     if isinstance(value, str):

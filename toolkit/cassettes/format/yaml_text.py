@@ -164,7 +164,7 @@ def _check(text: str, loader: Any) -> None:
 
 
 def load(data: bytes, load_safely: Callable[[Any], Any] | None = None) -> Any:
-    """Load YAML with `load_safely`, by default as YAML 1.1 without tags of programming languages."""
+    """Load YAML with `load_safely`, by default as YAML 1.1 without language-specific tags."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every platform has libyaml

@@ -35,7 +35,7 @@ _shells: Final[list[Any]] = []
 
 
 def part_of(path: Path) -> Path:
-    """Return the path, beside a cassette, that its replacement is recorded to; the folder has its links resolved."""
+    """Return the path next to a cassette to which its replacement is recorded, with links in the folder resolved."""
     return Path(os.path.realpath(path.parent)) / f"{path.stem}.part{path.suffix}"
 
 
@@ -191,7 +191,7 @@ class Recorder:
 
     @contextmanager
     def _as_cassette_errors(self) -> Iterator[None]:
-        """Convert OSError to CassetteError. Never advise the user to repeat the call, because it may be an order."""
+        """Convert OSError to CassetteError. Never advise the user to repeat the call, because it may place an order."""
         try:
             yield
         except OSError as error:
@@ -218,7 +218,7 @@ def _finish_later(recorder: Recorder) -> None:
 
 
 def finish_now(part: Path | None = None) -> None:
-    """Finish this process's recordings to a part that is about to be opened again or, by default, to every part.
+    """Finish this process's recordings to `part`, which is about to be opened again, or by default all of them.
 
     Errors become warnings, because nobody could catch them and the other recordings must be finished too.
     """
@@ -254,7 +254,7 @@ def _stamp_of(file: Path) -> Stamp:
 
 
 def _append(file: Path, data: bytes, stamp: Stamp, *, like: Path) -> Stamp:
-    """Append to a file, never a link, in one write, and return its stamp; undo a partial write (a full disk).
+    """Append to a file, never a link, in one write, and return its stamp; undo a partial write, as on a full disk.
 
     An empty or new file gets HEADER first. `stamp` is that of the file that was checked; None to create it, with the
     permissions of `like` if that exists.

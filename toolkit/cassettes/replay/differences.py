@@ -214,7 +214,7 @@ def all_played(file_name: str, request: RecordedRequest) -> CassetteMiss:
 
 
 def left_over(file_name: str, count: int, unplayed: Sequence[str]) -> CassetteError:
-    """Return the error of a strict cassette with `count` recordings; `unplayed` has method and URI of the rest."""
+    """Return the error of a strict cassette with `count` recordings, some `unplayed` (given by method and URI)."""
     shown = "".join(f"\n  {excerpt(head, 160)}" for head in unplayed[:_MOST_UNPLAYED])
     more = f"\n  and {len(unplayed) - _MOST_UNPLAYED} more" if len(unplayed) > _MOST_UNPLAYED else ""
     return CassetteError(

@@ -32,7 +32,7 @@ _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 
 
 class Identity(NamedTuple):
-    """The caller, so that a request of one profile is not answered by a recording of another.
+    """The caller of a request; compared so that a recording of one profile does not answer a request of another.
 
     Attributes:
         environment: name of the environment, or None for a client without a session.

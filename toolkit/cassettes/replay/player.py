@@ -2,8 +2,8 @@
 
 If the variable TOOLKIT_PLAY_LOG names a folder, each process appends lines of JSON to its own file there: one when a
 cassette is opened, and one when an interaction is played for the first time after that. Programs that run notebooks or
-tests in other processes read it to see what they played. Each line is a single write, so the log of a killed process is
-complete up to its last line.
+tests in other processes read these files to see what was played. Each line is a single write, so the log of a killed
+process is complete up to its last line.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Player:
         return interaction
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
-        """Return the token request whose token authorized a call, for the first such call; for later ones, None."""
+        """Return the token request whose token authorized a call if this is the first such call, otherwise None."""
         with self._lock:
             if self._token_requests is None:
                 numbers = self._contents.token_requests
