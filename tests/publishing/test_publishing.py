@@ -182,7 +182,7 @@ def test_real_accounts_need_rules(project, tmp_path):
 
 OPEN = "import time, toolkit as tk\nsession = tk.Session(cassette='clients')"
 REFUSED = {
-    "does not play a recording": "1 + 1",
+    "does not replay a recording": "1 + 1",
     "does not run offline: cell 2.*CassetteMiss": "tk.Session('broker-live', cassette='nowhere')",
     "does not run offline: cell 2.*ValueError: no": "raise ValueError('no')",
     "Two runs of the copy give different outputs: cell 2": "session.accounts(); time.time_ns()",

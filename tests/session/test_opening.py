@@ -22,7 +22,7 @@ def path(open_session, tmp_path):
 @pytest.mark.parametrize("mode", ["new_episodes", "all"])
 def test_a_cassette_does_not_choose_where_calls_go(path, mode):
     """With a mode that may send, the environment comes from the caller."""
-    with pytest.raises(tk.ConfigurationError, match="needs an environment") as caught:
+    with pytest.raises(tk.ConfigurationError, match="must be given an environment") as caught:
         tk.Session(cassette=path, mode=mode, settings=tk.Settings())
     assert caught.value.about == "environment"
 

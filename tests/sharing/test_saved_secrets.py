@@ -37,7 +37,7 @@ def test_secrets_of_saved_credentials_are_found(profiles):
     assert tk.scan("note.txt") == []
     save(profiles, "live.broken.toml", BROKEN)
     save(profiles, "live.mine.toml", PROFILE)
-    with pytest.warns(UserWarning, match="live/broken are not searched for, since these profiles cannot be opened"):
+    with pytest.warns(UserWarning, match="live/broken, because these profiles cannot be opened"):
         (finding,) = tk.scan("note.txt")
     assert (finding.path, finding.line, finding.kind) == (Path("note.txt"), 1, "known secret, as it is")
 
@@ -49,7 +49,7 @@ def test_a_keyring_that_is_locked_is_asked_once(profiles):
     """
     for name in ("live.a.toml", "live.b.toml"):
         save(profiles, name, 'kind = "key pair"\nsealed = "obviously not"\n')
-    with pytest.warns(UserWarning, match=r"secrets of live/a, live/b are not .* cannot be opened") as caught:
+    with pytest.warns(UserWarning, match=r"secrets of live/a, live/b, because .* cannot be opened") as caught:
         assert tk.scan("note.txt") == []
     assert len(caught) == 1
     save(profiles, "live.mine.toml", PROFILE)

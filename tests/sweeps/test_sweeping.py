@@ -136,7 +136,7 @@ def test_a_sweep_of_other_answers_does_not_mix(session, settings, make_credentia
         "schema": {"schema": schema},
         "pages": {"pages": False},
     }.items():
-        with pytest.raises(tk.ConfigurationError, match="differs from this one") as caught:
+        with pytest.raises(tk.ConfigurationError, match="a different sweep") as caught:
             tk.sweep(session.broker, KEYS, path_of, into=into, **options)
         assert caught.value.about == about
     other = tk.Session(credentials=make_credentials("broker-live"), settings=settings, transport=answering)

@@ -2,8 +2,8 @@
 
 The same arguments give the same payload in every run; payloads do not depend on random numbers or addresses. The
 instant for which prices, market values and equity are computed is an argument. Amounts, prices and quantities are
-decimal strings; instants are RFC 3339 strings in UTC. A price moves around a base in three waves, whose turning points
-come from a digest; everything is computed with whole numbers, so that it is the same on every machine.
+decimal strings; instants are RFC 3339 strings in UTC. A price is its base price plus the sum of three waves, whose
+turning points come from a digest; only integers are used, so that prices are the same on every machine.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def base_price(symbol: str) -> Decimal:
 
 
 def _wave(symbol: str, second: int, period: int, furthest: int) -> int:
-    """Return the deviation of a wave from the base price, in millionths of it."""
+    """Return a wave's deviation from the base price, in millionths of the base price."""
     turn, passed = divmod(second, period)
     start, end = (_draw(f"{symbol}/{period}/{turn + step}", 2 * furthest + 1) - furthest for step in (0, 1))
     # The smoothstep function 3x² - 2x³ for x = passed / period.

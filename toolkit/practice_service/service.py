@@ -95,7 +95,7 @@ class Faults:
                 queue.clear()
 
     def take(self, place: FaultPlace) -> Fault | None:
-        """Take and return the fault for a request, or None if it should succeed."""
+        """Remove and return the next fault for a place, or return None if the request should succeed."""
         with self._lock:
             queue = self._queues[place]
             if not queue:
@@ -116,7 +116,7 @@ class Stats:
         token_requests: requests to the auth addresses.
         calls: all other requests.
         refused: requests that the service answered with a 4xx status, faults not included.
-        faulted: requests that an injected fault answered.
+        faulted: requests to which an injected fault was applied, including dropped connections.
         rate_limited: calls that exceeded the rate limit; they count as refused too.
         by_credentials: accepted requests keyed by credentials name, including token requests.
         by_status: responses keyed by address and endpoint, then by status:

@@ -113,7 +113,7 @@ def _pieces(data: bytes, at: int, window_bits: int) -> Generator[bytes, None, in
 
 
 def _inflated(body: bytes, window_bits: int) -> Iterator[bytes]:
-    """Decompress a body with zlib; data after its end is an error, since clients ignore it."""
+    """Decompress a body with zlib; fail if data follows the stream, because clients ignore such data."""
     if (yield from _pieces(body, 0, window_bits)) < len(body):
         raise zlib.error
 

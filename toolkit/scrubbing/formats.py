@@ -3,7 +3,7 @@
 This module contains only data, so that it can be reviewed line by line. Add a new format to the table of its family:
 clouds, code (code, package and deployment hosting), chat (and mail), payments (and shops), services (data, monitoring,
 language models and others) and keys (standard formats). SAMPLES has example keys from documentation, which are not
-secrets. `strength` searches for all of them.
+secrets. `strength` searches for all formats.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Format(NamedTuple):
         provider: who issues them.
         kind: the kind of secret, as it is written in placeholders.
         starts: the literal prefixes, separated by spaces; each key has one of them.
-        rest: pattern of what follows the prefix, with bounded or possessive repetitions only: a search stays linear.
+        rest: pattern of what follows the prefix, with bounded or possessive repetitions only, so that time is linear.
         is_certain: False if the prefix is so short or common that it is recognized only at the start of a value.
     """
 

@@ -47,7 +47,7 @@ class KnownSecrets:
     first found. Values that messages name, and the stand-ins for personal data, are known only to this object.
 
     Attributes:
-        used: a mapping from short credentials that requests used to their placeholders; each addition replaces it.
+        used: the placeholders of short credentials in requests, by credential; each addition creates a new mapping.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
@@ -303,7 +303,7 @@ def _is_other_use(data: bytes, hit: Hit) -> bool:
 
 
 def is_secret(secret: Secret) -> bool:
-    """Check whether a string is a secret, neither empty nor a placeholder."""
+    """Check whether a string can be a secret: it is neither empty nor a placeholder."""
     text = secret.reveal()
     return bool(text) and not is_placeholder(text)
 

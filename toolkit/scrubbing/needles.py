@@ -34,7 +34,7 @@ class Needle(NamedTuple):
     Attributes:
         secret: the secret.
         length: number of characters of the secret before encoding; longer ones are replaced first.
-        normal: the needle in normal form. The last four attributes describe the text that it matches.
+        normal: the needle in normal form. The last four attributes narrow down which text matches it.
         literal: the needle before normalization.
         form: a description of the encoding, such as "in hex", for messages.
         exact: the `exact_form` that the matching text must have, or None for any.

@@ -51,7 +51,7 @@ class Scrubber:
         known: the secrets; values that messages name as credentials are added to them.
         addresses: addresses by name, as in the settings.
         header_prefix: the prefix that the service uses for its key headers.
-        rules: what to replace in addition.
+        rules: what to replace in addition to credentials and addresses.
 
     Attributes:
         known: as in the arguments.

@@ -2,7 +2,7 @@
 
 Windows of four bytes are looked up, each as one unsigned integer. A text is read only at every fourth position, so a
 needle is indexed by the windows at its last four positions: wherever the needle occurs, one of these is read. The time
-therefore depends on the text, and hardly on the number or the length of the secrets.
+therefore depends mainly on the length of the text, and very little on the number or length of the secrets.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Searcher:
 
 
 def _span(data: bytes, start: int, end: int, needle: Needle) -> tuple[int, int] | None:
-    """Return the whole span of a secret, given that of its letters and digits, or None if it is not the secret."""
+    """Return the span of a secret whose normal form has the given span, or None if the text is not the secret."""
     if needle.exact is not None and exact_form(data[start:end]) != needle.exact:
         return None
     if needle.cased is not None and cased_form(data[start:end]) != needle.cased:

@@ -26,7 +26,7 @@ class Strength(Enum):
 
     STRONG: random-looking and long enough, or in a format that a provider uses for its credentials. LOOKALIKE: as
     random as a secret, but usually not one: a UUID, a digest, an ETag, a blockchain address. It counts as a secret only
-    under a name that is certain (`vocabulary.is_core_name`). WEAK: what people write: words, sentences, identifiers,
+    under a name for which `vocabulary.is_core_name` is True. WEAK: what people write: words, sentences, identifiers,
     numbers, dates, placeholders.
     """
 
@@ -190,7 +190,7 @@ def _is_random(value: str) -> bool:
 
 
 def _alphabet_of(text: str) -> tuple[int, int]:
-    """Return the size of the alphabet of a random text like this, and the text's number of character classes."""
+    """Return the estimated alphabet size of random text like `text`, and the number of character classes in `text`."""
     if _HEX.fullmatch(text):
         return 16, 2
     lower, upper = text.upper() != text, text.lower() != text

@@ -168,7 +168,7 @@ def _text_of(view: View) -> View:
 
 
 def _joined(view: View, parts: list[bytes], spans: list[tuple[int, int]], layer: str) -> View:
-    """Return a view of parts of another view; without a layer, the parts are unchanged bytes of that view."""
+    """Return a view of parts of another view; if `layer` is empty, the parts are unchanged bytes of that view."""
 
     def segments() -> list[_Segment]:
         results: list[_Segment] = []

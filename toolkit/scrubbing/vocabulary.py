@@ -267,7 +267,7 @@ class Decision(NamedTuple):
 
     Attributes:
         kind: its kind of credential, as in placeholders.
-        is_everywhere: True if it is also replaced in the rest of the recording, as other text is unlikely to have it.
+        is_everywhere: True if it is also replaced in the rest of the recording, as it is unlikely elsewhere by chance.
         is_weak: True if the value is weak; it is then replaced only where it was found.
     """
 
@@ -333,7 +333,7 @@ def _counts(name: str, kind: str, value: str, place: Place, message: MessageKind
 
 
 def is_weak_pair(value: str) -> bool:
-    """Check whether a value only looks random because it is a user name and a weak password in base64."""
+    """Check whether a value looks random only because it is the base64 of a user name and a weak password."""
     password = password_of_pair(value)
     return bool(password) and grade(password) is Strength.WEAK
 

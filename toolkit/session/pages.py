@@ -219,7 +219,7 @@ class Pages:
         url = str(following.url)
         if url in self._asked:
             raise ServiceError(
-                f"Page {self.number} is the last that can be read: {following.words} that was read earlier.",
+                f"Cannot read past page {self.number}: {following.words} that was already read.",
                 "The pages might never end. If another member has the cursor, pass cursor=(member, parameter).",
                 response=response,
             )

@@ -255,7 +255,7 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
 
         missing = differences.missing(cassette.path, settings, to_record=f"to record it, {choices}")
         return ConfigurationError(missing.what, missing.next_step, about="environment")
-    what = "A session that may send requests needs an environment, which a cassette cannot determine."
+    what = "A session that may send requests must be given an environment; a cassette does not determine it."
     return ConfigurationError(what, f"{choices.capitalize()}.", about="environment")
 
 
@@ -299,7 +299,7 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
     if mode is not None and as_mode(mode) != cassette.mode:
         raise ConfigurationError(
             f"The cassette is open with mode {cassette.mode}, not {mode}.",
-            "Leave out mode, or name the cassette by its path.",
+            "Leave out mode, or pass the cassette's path instead.",
             about="mode",
         )
     register_with(cassette, settings)

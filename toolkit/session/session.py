@@ -271,7 +271,7 @@ class BaseSession(Generic[ClientType]):
     def _client(self, interface: Interface) -> ClientType:
         if self.is_closed:
             raise ConfigurationError(
-                "This session is closed.", "Open another session. You need not close a session.", about="session"
+                "This session is closed.", "Open another session. Sessions do not have to be closed.", about="session"
             )
         with self._lock:
             if interface not in self._clients:

@@ -130,7 +130,7 @@ def publish(
     Raises:
         ConfigurationError: if the notebook does not exist, is not in a project or has no cell tagged `parameters` for
             the parameters, if the target exists, or if the `lab` extra is not installed.
-        PublishError: if the notebook does not run offline, plays no recording, or plays recordings of real accounts
+        PublishError: if the notebook does not run offline, replays no recording, or replays recordings of real accounts
             although no rule names pseudonyms and `toolkit.toml` does not set `publish = "as is"`.
         SecretLeak: if the copy would contain a secret or a value that was replaced. No copy is left.
     """
@@ -155,7 +155,7 @@ def publish(
         folder = Path(temporary).resolve()
         watch("Running the notebook offline")
         played = _played(source, content, folder / "plays", timeout)
-        watch("Copying what it plays")
+        watch("Copying the recordings it replays")
         copied = copied_cassettes(played, settings, known, texts)
         clean, places = copied_notebook(content, copied.replacements)
         stage = folder / "copy"
@@ -192,7 +192,7 @@ def _settings_of(notebook: Path) -> Settings:
     if not any((project / marker).is_file() for marker in (SETTINGS_FILE, "pyproject.toml")):
         raise ConfigurationError(
             f"{notebook.name} is not in a project, but the rules for personal data are read from a project's settings.",
-            f"Put a file {SETTINGS_FILE} into the project's folder; it may be empty.",
+            f"Create the file {SETTINGS_FILE} in the project's folder; it may be empty.",
             about="notebook",
         )
     file = project / SETTINGS_FILE
@@ -211,8 +211,8 @@ def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) ->
         Path(name).unlink()
     if not any(opened.values()):
         raise PublishError(
-            f"{source.name} does not play a recording, so nobody else could run it.",
-            'Record its calls first, with tk.Session(..., cassette="name"), and save it.',
+            f"{source.name} does not replay a recording, so nobody else could run it.",
+            'Record its calls first, with tk.Session(..., cassette="name"), and save the notebook.',
             about="notebook",
         )
     return {path: numbers for path, numbers in opened.items() if numbers}

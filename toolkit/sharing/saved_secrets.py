@@ -59,7 +59,7 @@ def learn_credentials(settings: Settings | None = None) -> None:
                 closed[name] = str(error)
                 is_locked = is_locked or error.about == "keyring"
     except ToolkitError as error:
-        warn(f"The secrets of saved credentials are not searched for: {error}")
+        warn(f"Cannot search for the secrets of saved credentials: {error}")
     if closed:
         first = next(iter(closed.values()))
-        warn(f"The secrets of {', '.join(closed)} are not searched for, since these profiles cannot be opened: {first}")
+        warn(f"Cannot search for the secrets of {', '.join(closed)}, because these profiles cannot be opened: {first}")

@@ -173,7 +173,7 @@ class Folder:
             for name, ours in self.definition.items():
                 if (theirs := part.definition.get(name)) != ours:
                     words = "another schema" if name == "schema" else f"{name} = {excerpt(repr(theirs))}"
-                    what = f"The folder contains a sweep with {words}, which differs from this one."
+                    what = f"The folder contains a different sweep, which has {words}."
                     raise ConfigurationError(what, _ANEW, about=name)
         self._finished = FinishedKeys([part.keys for part in self.parts.values()])
         failures = (failure for part in self.parts.values() for failure in part.failures)

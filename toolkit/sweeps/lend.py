@@ -97,7 +97,7 @@ class Loan:
     def __enter__(self) -> LentSession:
         if getattr(self._cluster, "asynchronous", False) is True:
             raise ConfigurationError(
-                "The client of the cluster is asynchronous, but a plain with statement would block its event loop.",
+                "The client of the cluster is asynchronous, so a plain with statement would block its event loop.",
                 "Write async with tk.lend(session, cluster) as lent.",
                 about="cluster",
             )

@@ -230,7 +230,7 @@ class Job:
             folder.repair()
             if self.account == REAL_ACCOUNT and not folder.parts:
                 warn(
-                    f"The folder {self.into} receives data of a real account ({self.plan.definition['environment']}): "
+                    f"The folder {self.into} will have data of a real account ({self.plan.definition['environment']}): "
                     "keep it out of version control, and share it with care."
                 )
             asked = list(folder.failures) if keys is None else keys
@@ -267,7 +267,7 @@ class Job:
         if run.source.done and not result.answered:
             warn(
                 f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
-                "Call .retry() on the result to request them, even with a different path; resume=False starts again."
+                "To request them again, call .retry(), even if `call` has changed; resume=False starts again."
             )
         return result
 

@@ -43,16 +43,16 @@ _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
-    """Return the parsed JSON of a response, bytes or text, or an already parsed value. Refuse an error status."""
+    """Return the parsed JSON of a response, bytes or text; return other values unchanged. Raise on an error status."""
     return next(_parts_of(data, numbers_as_text=numbers_as_text, in_blocks=False))
 
 
 def _parts_of(data: Any, *, numbers_as_text: bool, in_blocks: bool) -> Iterator[Any]:
-    """Yield the value; a list whose first item is an object comes in blocks, so that it is never all in memory."""
+    """Yield the parsed value; with `in_blocks`, a list that starts with an object is parsed block by block."""
     if isinstance(data, pd.DataFrame):
         raise TabulationError(
             "This is already a table.",
-            "Pass the response of the service, or its JSON; records= parses a column of JSON text.",
+            "Pass the service's response or its JSON; records= names a column of JSON text to parse.",
         )
     source = "This text"
     if is_response(data):
@@ -69,7 +69,7 @@ def _parts_of(data: Any, *, numbers_as_text: bool, in_blocks: bool) -> Iterator[
         failure = _not_json(source, content, error)
     except ValueError:
         what = "The text contains a number that JSON does not allow, such as NaN, or one with more than 4,300 digits."
-        raise TabulationError(what, "Clean the JSON first; numbers='text' keeps any number.") from None
+        raise TabulationError(what, "Remove NaN and infinities; numbers='text' keeps long numbers.") from None
     del data, content
     raise failure  # not in the handler, and without the body: it may contain a secret, and tracebacks show variables
 
@@ -119,8 +119,8 @@ def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Seque
     """Return the values at each path of some records, with None for a record without a value there.
 
     Paths are in order of appearance, with those of one object together. A record that is not an object is the value at
-    the empty path, and a list becomes JSON text. Null and an empty object make a column, unless another record has an
-    object with members there.
+    the empty path, and a list becomes JSON text. A path with only nulls or empty objects is still a column, unless
+    another record has a non-empty object at that path.
     """
     kinds = set(map(type, values))
     objects = {kind for kind in kinds if issubclass(kind, dict)}
@@ -205,7 +205,7 @@ class TableBuilder:
         self._identities: dict[tuple[KeyPath, str], _Values] = {}  # of containing records, by list path and key
 
     def add(self, data: Any) -> int:
-        """Add the rows of a response, of JSON as bytes or text, or of a parsed value; return how many it has."""
+        """Add the rows of a response, of JSON as bytes or text, or of a parsed value; return their number."""
         before = self.count
         parts = _parts_of(data, numbers_as_text=self.numbers_as_text, in_blocks=self._in_blocks)
         is_collecting = gc.isenabled()
@@ -285,7 +285,7 @@ class _Values:
         self._count = 0
 
     def extend(self, values: Sequence[Any], start: int) -> None:
-        """Add values for the rows from `start`, with None for rows that were left out."""
+        """Add values for the rows that begin at `start`; fill any rows skipped before `start` with None."""
         self._last.extend([None] * (start - self._count))
         self._last.extend(values)
         self._count = start + len(values)

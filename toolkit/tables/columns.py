@@ -1,7 +1,7 @@
 """The columns of a table: what their names say, the types inferred from their values, and conversion between types.
 
-The values of a column are an Arrow array if they have one type, else a list. Inference tries the types that text may
-have; with `dtypes=` or `schema=`, and in sweeps, the type is given. `converted` does all conversions.
+The values of a column are an Arrow array if they have one type, else a list. Inference tries each type that text can
+represent; with `dtypes=` or `schema=`, and in sweeps, the type is given. `converted` does all conversions.
 
 The last word of a name says what the values are: `accountNumber`, `account_number` and `owner.account-number` all end
 in `number`. Digits at the end of a word are ignored (`phone_2`).
@@ -78,7 +78,7 @@ def words(name: str) -> tuple[str, ...]:
 
 
 def is_code(name: str) -> bool:
-    """Return True if digits under this name are not a quantity: the name ends in a word for a code, text or day."""
+    """Return True if a name ends in a word for a code, text or day, so that digits in its column are not a quantity."""
     return name.lower().endswith(_LAST_FOUR) or not _CODE_WORDS.isdisjoint(words(name)[-1:])
 
 
@@ -169,7 +169,7 @@ def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
 
 
 def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
-    """Return JSON numbers as text, int64, double or decimal128; codes with integers too long for them stay text."""
+    """Return JSON numbers as text, int64, double or decimal128; integer codes that do not fit int64 stay text."""
     texts = _texts_from(column.values())
     if numbers == "text":
         return texts
@@ -193,7 +193,7 @@ def _object(value: Any, numbers: Numbers, name: str) -> Any:
         number = json.loads(text_of(value), parse_float=Decimal if numbers == "decimal" else float)
         if math.isfinite(number):
             return number
-    raise _unfit(name, "a number, found one with too many digits")
+    raise _unfit(name, "a number, found one with more digits than can be kept")
 
 
 def _unfit(name: str, expected: str) -> TabulationError:
@@ -230,12 +230,12 @@ def _dtype_of(kind: Any) -> Any:
 
 
 def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
-    """Return Arrow values converted to another type, if each keeps its value, and note losses of this column.
+    """Return Arrow values converted to another type, and note in `losses` if the column loses digits.
 
-    Every value, except bytes and nested ones, can be converted to text, which is what JSON would write. Text becomes
-    what it represents: a number as JSON writes it, `true`, an RFC 3339 instant, a date or a local time; a fraction
-    becomes the nearest float. Empty text becomes a missing value, unless the type is text. If a value does not fit, an
-    error of `MISFIT` is raised.
+    Every value, except bytes and nested values, can be converted to text, in the form that it would have in JSON. Text
+    can be converted if it represents a value of the type: a JSON number, `true` or `false`, an RFC 3339 instant, a date
+    or a local time. For a float type, a number becomes the nearest float. Empty text becomes a missing value, unless
+    the type is text. If a value does not fit, one of the exceptions in `MISFIT` is raised.
     """
     if values.type == kind:
         return values
@@ -297,7 +297,7 @@ def _noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
 
 
 def _all_match(texts: Any, pattern: str) -> bool:
-    """Return True if there are strings and all of them match; the first is checked alone, as most fail there."""
+    """Return True if there are strings and all match; the first is checked on its own, as most columns fail on it."""
     index = pc.index(pc.is_valid(texts), True).as_py()
     if index < 0 or re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is None:
         return False

@@ -33,7 +33,7 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     objects. A column that only one table has counts as missing values in the other. A table without rows and columns,
     such as `tabulate` returns if there are no records, counts as a table without rows.
 
-    Compare two sessions, several positions per account, and computed numbers to the cent:
+    Compare two sessions, tables with several positions per account, or computed numbers rounded to the cent:
 
         compare(monday.accounts(), friday.accounts())
         compare(left, right, on=["id", "symbol"])
@@ -64,7 +64,7 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     Raises:
         TabulationError: if no column or several columns can be the key, if a value of the key is missing or repeated,
             if the key is text in one table and numbers in the other, or if both tables have rows but no key in common.
-        ConfigurationError: if one of them is not a table.
+        ConfigurationError: if `left` or `right` is not a table.
     """
     for side, table in (("left", left), ("right", right)):
         if not isinstance(table, pd.DataFrame):
@@ -123,7 +123,7 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
         if absent := [name for name in key if name not in shared]:
             problem = f"Column {excerpt(str(absent[0]))!r} is not in both tables."
         elif not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS + _ROWS).isdisjoint(key):
-            problem = "The key must be one or more different columns, none named like a column of the result."
+            problem = "The key must be one or more different columns; none may have the name of a column of the result."
     if problem:
         raise TabulationError(problem, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
     return key
@@ -164,7 +164,7 @@ def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.D
 
 
 def _comparable(value: Any) -> Any:
-    """Return a value that is equal for equal cells: the digits of a number; a boolean is kept apart from numbers."""
+    """Return a value to compare a cell by: numbers become Decimal, and a boolean never equals a number."""
     if isinstance(value, dict):
         return {name: _comparable(member) for name, member in value.items()}
     if isinstance(value, _LISTS):
@@ -177,7 +177,7 @@ def _comparable(value: Any) -> Any:
 
 
 def _with_types(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the differences with one type for the values of both sides, and with the changes in numbers."""
+    """Return the differences with one dtype for `left` and `right`, and with `change` for pairs of numbers."""
     values = [None if is_missing(value) else value for side in ("left", "right") for value in found[side]]
     numbers = [number if isinstance(number, Decimal) else None for number in map(_comparable, values)]
     kinds = {type(value) for value in values}

@@ -1,4 +1,4 @@
-"""Readable tables: their display, which tables derived from them keep, and the tables of calls and tokens.
+"""Readable tables: a display that derived tables keep, and the tables of calls and tokens.
 
 Only the display differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second, long
 text, JSON and UUIDs shortened, and UUIDs moved to the end if another column tells the rows apart. The pandas options
@@ -41,7 +41,7 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9
 
 
 class ReadableTable(pd.DataFrame):
-    """A DataFrame that is shown in readable form, as are its selections and results; pickles are plain DataFrames."""
+    """A DataFrame with a readable display, which derived DataFrames keep; it is pickled as a plain DataFrame."""
 
     _metadata: ClassVar[list[str]] = ["cuts_text"]
     cuts_text = True  # False to show strings in full, such as reasons, which are useless if shortened
@@ -68,7 +68,7 @@ class ReadableTable(pd.DataFrame):
 
 
 def readable(table: pd.DataFrame, summary: str | None = None, *, cuts_text: bool = True) -> ReadableTable:
-    """Return the table with a readable display, and with a line below it that is in `attrs["summary"]`."""
+    """Return the table with a readable display, which shows `summary`, kept in `attrs["summary"]`, below the table."""
     result = ReadableTable(table)
     result.cuts_text = cuts_text
     result.attrs = {**table.attrs, **({SUMMARY: summary, _SUMMARIZED: len(table)} if summary else {})}

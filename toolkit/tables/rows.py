@@ -3,7 +3,8 @@
 Without `records=`, these rules decide:
 
 1. Each item of a list, and each record of a collection, is a row. A collection is a list of objects, an object whose
-   keys are data (bars by symbol), or arrays of one length, one of which has times (a portfolio's history).
+   keys are data (such as bars by symbol), or an object of arrays of equal length, one of which contains times (such as
+   a portfolio's history).
 2. If an object has one member, apart from those about paging, the outcome of the request and included resources
    (`next_page_token`, `status`, `links`, `meta`, `included`), that member is used. If it is a collection, its records
    are the rows; if it is empty, there are none.
@@ -79,7 +80,7 @@ def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> 
     maps keys to records, or to lists of them.
 
     Raises:
-        TabulationError: if the path does not lead to a list or object, or no object has keys for `key`.
+        TabulationError: if the path does not lead to a list or object, or, for `key`, no object maps keys to records.
     """
     if path is not None:
         return Rows(_parts_at(value, path, key))
@@ -119,7 +120,7 @@ def lists_in(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
 
 
 def _is_about_request(name: Any, member: Any) -> bool:
-    """Check whether a member is about paging, the outcome of the request or included resources, or marks a list."""
+    """Check whether a member is about paging, the request's outcome or included resources, or names a list type."""
     parts = set(words(name)) if isinstance(name, str) else set()
     if parts == {"status"}:
         return str(member).lower() in _OUTCOMES
@@ -200,14 +201,14 @@ def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> l
     if key is not None:
         raise TabulationError(
             "key= needs an object whose members are records, but the data does not contain one.",
-            'key= is for {"ALFA": {...}, "BRVO": {...}}, or a list under each key; leave it out otherwise.',
+            'key= is for {"ALFA": {...}, "BRVO": {...}}, also with a list under each key; leave it out otherwise.',
             about="key",
         )
     return [(_rows_in(value), identity)]
 
 
 def _rows_in(value: Any) -> Sequence[Any]:
-    """Return the records of a list, of arrays (with the keys 0, 1, ...) or of an object of arrays, or one record."""
+    """Return the records of a list, of arrays in a list (keys 0, 1, ...) or in an object, or else the value itself."""
     if _are_arrays(value):
         return [{str(column): cell for column, cell in enumerate(row)} for row in value]
     if isinstance(value, (list, tuple)):
@@ -284,5 +285,5 @@ def _nothing_at(path: str, value: Any, inside: KeyPath) -> TabulationError:
     first = next(filter(None, value), None) if isinstance(value, (list, tuple)) else value
     members = first.items() if isinstance(first, dict) else ()
     names = [(*inside, str(name)) for name, member in members if isinstance(member, (list, dict))]
-    advice = f"There are: {_names(names)}." if names else "The records contain no lists; leave out records=."
+    advice = f"The data has: {_names(names)}." if names else "The records contain no lists; leave out records=."
     return TabulationError(f"The path {excerpt(path)!r} does not lead to a list of records.", advice, about="records")

@@ -38,14 +38,14 @@ def tabulate(
           (`next_page_token`, `total`, `links`, `meta`, `included`), gives the rows of the collection: `{"accounts":
           [...], "next_page_token": null}`. A collection is a list of objects, or an object whose keys are data,
           `{"ALFA": [...], "BRVO": [...]}`, which become the column `key`. If it is empty, there are no rows.
-        - Arrays of one length, one of which has times, become columns, as in `{"timestamp": [...], "equity": [...]}`,
-          after columns for the other values of the object.
+        - Arrays of equal length in an object, one of which contains times, become columns, as in `{"timestamp": [...],
+          "equity": [...]}`, after columns for the other values of the object.
         - If an object's only member is an object, that object is used: `{"data": {"user": {"repos": [...]}}}`.
         - Any other object is one row with all its members. Its lists are JSON text, and a warning names them.
-        - `records` names a list by its dotted path, or an object of records or of lists, or of arrays of one length. A
+        - `records` is the dotted path of a list, or of an object of records, of lists, or of arrays of equal length. A
           list inside records, such as the `positions` of many accounts, gives a row for each member of each list; its
-          first columns are the keys of the records around it (`id`, `account_number`, ...). Two keys called `id`
-          become `<list>.id` or `parent.id`.
+          first columns are the keys of the records around it (`id`, `account_number`, ...). Two keys called `id` become
+          `<list>.id` or `parent.id`.
 
     Columns
         They are in order of first appearance, with those of a nested object together, and named by their dotted paths.
@@ -56,12 +56,12 @@ def tabulate(
         Null and absent values are both missing values.
 
         - JSON numbers without a fraction are Int64. Numbers with a fraction, or beyond int64, depend on `numbers`:
-          "float" gives float64, which is exact for cents below 1e13, and warns if a number has more than 15 significant
-          digits; "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even an integer, is
-          text as the service wrote it.
+          "float" gives float64, which is exact to the cent for amounts below 1e13, and warns if a number has more than
+          15 significant digits; "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even
+          an integer, is text as the service wrote it.
         - Text becomes numbers in the same way if every string of a column is a valid JSON number, which "007" is not.
-          It stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
-          phone, version, prefix, hash, name, type or last4.
+          It stays text in a column whose name suggests a code or label, such as a name that ends in id, number, code,
+          symbol, zip, phone, version, prefix, hash, name, type or last4.
         - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
           (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Empty text in a column of
           numbers or times is missing.

@@ -3,8 +3,8 @@
 - `flow` has two drivers, with and without `await`, and the effects they perform: send a request, read a body, pause,
   wait for another caller. The calls themselves are generators that are written once: `cassettes.through` and
   `session.sending`.
-- `network` sends requests: connections, direct or through a proxy, chosen for each host, and the queue in front of
-  them. `certificates` decides which TLS certificates are trusted.
+- `network` sends requests: it connects to each host directly or through a proxy, and has the queue in which calls wait
+  for a connection. `certificates` decides which TLS certificates are trusted.
 - `retry` says whether and when a failed request is sent again, and `pacing` limits the rate of calls.
 - `next_page` finds the next page of a list in a response.
 - `failures` describes httpx errors and error statuses of services in words.

@@ -32,7 +32,7 @@ _PROXY: Final = "Check the address of the proxy: it is set by proxy=, HTTPS_PROX
 NO_CONNECTION: Final = {
     NAME_UNKNOWN: "Check the name in the address, and the network; or replay a cassette, which needs no network.",
     NO_LISTENER: "Check the address and its port; if the service runs on this machine, it may have stopped.",
-    NO_TLS: "Check the address and its port: https:// may be wrong there, or the port may be wrong.",
+    NO_TLS: "Check the address: it may need http:// instead of https://, or another port.",
     PROXY_UNKNOWN: _PROXY,
     NO_PROXY: _PROXY,
 }
@@ -44,7 +44,7 @@ _ADVICE_FOR_STATUS: Final = {
     403: "The credentials are valid, but do not allow this: ask the service for permission.",
     404: "Nothing was found at this address: check the path, and the address in the settings.",
     429: "The service received too many requests: wait before trying again.",
-    3: "The service redirects to another address, which is not followed: check the address in the settings.",
+    3: "The service sent a redirect, which was not followed: check the address in the settings.",
     4: "Change the request; `response.text` may say more.",
     5: "The service has a problem: try again later.",
 }
@@ -59,7 +59,7 @@ class Advice(str):
 
 
 class ReplayedReason(str):
-    """A note on an error that a cassette replayed: why there was no connection, one of NO_CONNECTION."""
+    """A note on an error that a cassette replayed: one of the reasons in NO_CONNECTION."""
 
     __slots__ = ()
 
@@ -117,7 +117,7 @@ def is_lasting(error: BaseException) -> bool:
 
 
 def no_connection(error: BaseException) -> str:
-    """Return why there was no connection, one of NO_CONNECTION, or "" if the error does not say."""
+    """Return the reason in NO_CONNECTION for which there was no connection, or "" if the error does not give one."""
     noted = note_of(error, ReplayedReason)
     if noted:
         return noted
@@ -131,5 +131,5 @@ def no_connection(error: BaseException) -> str:
 
 
 def note_of(error: BaseException, kind: type[str]) -> str:
-    """Return the note of a kind on an error, or ""."""
+    """Return the note of type `kind` on an error, or "" if there is none."""
     return next((note for note in getattr(error, "__notes__", ()) if isinstance(note, kind)), "")

@@ -36,7 +36,7 @@ class Read(NamedTuple):
 class ReadAndClose(NamedTuple):
     """Close a response after reading its undecoded body; the outcome is the body, up to about `most` bytes.
 
-    Even to discard a response, it is worth reading a short body: that keeps the connection open.
+    It is worth reading a short body even if the response is discarded, since that keeps the connection open.
     """
 
     response: httpx.Response
@@ -44,7 +44,7 @@ class ReadAndClose(NamedTuple):
 
 
 class Apart(NamedTuple):
-    """Call a slow function, on another thread if an event loop is waiting; the outcome is its return value."""
+    """Call a slow function, on another thread if it would block an event loop; the outcome is its return value."""
 
     function: Callable[[], Any]
 
@@ -189,10 +189,10 @@ async def call_apart(function: Callable[[], T]) -> T:
 
 
 def chunks_of(stream: Any) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-    """Return a context manager with the chunks of an asynchronous body; it closes them at its end.
+    """Return a context manager that gives an iterator over an asynchronous body's chunks, and closes it on exit.
 
-    A generator that is abandoned before its end is closed later, when the event loop collects it. Until then it may
-    hold a connection, and under trio it can no longer wait for anything.
+    A generator that is not consumed to its end is otherwise closed only later, when it is garbage collected. Until then
+    it may hold a connection, and under trio it can no longer wait for anything.
     """
     chunks = aiter(stream)
     return aclosing(chunks) if isinstance(chunks, AsyncGenerator) else nullcontext(chunks)

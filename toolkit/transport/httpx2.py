@@ -47,7 +47,7 @@ async def answer_async(request: Any, handle: Callable[[httpx.Request], Awaitable
 
 
 def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
-    """Return a transport for httpx requests: the one passed, or one that converts if an httpx2 transport was passed.
+    """Return a transport for httpx requests: the one passed, or an adapter if it is an httpx2 transport.
 
     Args:
         transport: the transport.
@@ -155,7 +155,7 @@ def _httpx2() -> Any | None:
 
 
 def _body_of(library: Any, message: Any, request: Any) -> tuple[list[tuple[bytes, bytes]], Any]:
-    """Return the headers and the body of a message for a library, the body as it is sent: encoded, and unread."""
+    """Return a message's headers, and its body as a stream of `library`: still encoded and unread where possible."""
     headers = message.headers.raw
     if isinstance(message.stream, classes("ByteStream")):
         return headers, library.ByteStream(b"".join(message.stream))

@@ -1,6 +1,6 @@
 """How a request reaches the network: connections, direct or through a proxy, and the queue in front of them.
 
-httpx ignores proxy variables if it is given a transport, and its own `proxy=` would bypass ours. So proxied
+httpx ignores proxy variables if it is given a transport, and its own `proxy=` would bypass that transport. So proxied
 transports are made here, below authorization, from the same variables; requests to this machine never use a proxy.
 
 Whenever a call ends, an httpx pool looks at all calls that wait in it: with 1,000 waiting calls, this took 50 seconds

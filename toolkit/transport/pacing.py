@@ -96,7 +96,7 @@ _PACES: Final[WeakKeyDictionary[Clock, dict[str, Pace]]] = WeakKeyDictionary()
 
 
 def pace_of(key: str, clock: Clock) -> Pace:
-    """Return the pace that is shared by all with the same credentials, identified by `key`, and the same clock."""
+    """Return the pace shared by all sessions with the same credentials (identified by `key`) and the same clock."""
     shared = _THIS_MACHINE if isinstance(clock, SystemClock) else clock
     try:
         return _PACES.setdefault(shared, {}).setdefault(key, Pace())

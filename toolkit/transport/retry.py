@@ -1,8 +1,8 @@
 """Whether and when a request that failed is sent again: one rule for calls and for token requests.
 
-The pauses grow: the n-th is a random part of 0.5 * 2 ** (n - 1) seconds, so that callers that failed at the same time
-do not all retry at the same time ("full jitter"). If the service asks for a pause with Retry-After (RFC 9110 section
-10.2.3), the random pause is added to it.
+The pauses grow: the n-th is a random fraction of 0.5 * 2 ** (n - 1) seconds, so that callers that failed at the same
+time do not all retry at the same time ("full jitter"). If the service asks for a pause with Retry-After (RFC 9110
+section 10.2.3), the random pause is added to it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def can_be_sent_again(request: httpx.Request) -> bool:
 def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return how many seconds the service asks the client to wait (RFC 9110 section 10.2.3), or None.
 
-    A date in Retry-After is compared with the response's Date, since clocks may differ; without one, with `now`.
+    A date in Retry-After is compared with the response's Date, if any, since clocks may differ, or with `now`.
     """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdecimal():

@@ -1,4 +1,4 @@
-"""A normal form of outputs that is the same in every run and on every machine, and the differences between two.
+"""A normal form of outputs, the same in every run and on every machine, and the differences between two such forms.
 
 The stored outputs and those of the new run are both converted to this form, and then compared exactly.
 """
@@ -53,8 +53,8 @@ class CellPlace:
 class Difference:
     """A cell whose outputs differ from the stored ones.
 
-    `diff` has the lines of a unified diff, "-" stored and "+" new; not escaped. Images and markup are shown as size and
-    digest, markup also as its text.
+    `diff` has the lines of a unified diff, not escaped: "-" marks stored lines and "+" marks new ones. Images and
+    markup are shown as size and digest, markup also as its text.
     """
 
     cell: CellPlace
@@ -147,7 +147,7 @@ def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with its strings, but not the names of its members, changed."""
+    """Return a JSON value with `change` applied to its strings, but not to the names of members."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):

@@ -98,9 +98,9 @@ def write_notebook(path: Path, content: Mapping[str, Any]) -> None:
 def changed_notebooks(notebooks: Sequence[Path], since: str = "HEAD") -> list[Path]:
     """Return the notebooks that changed or are new, and those that name a cassette that changed or was deleted.
 
-    A notebook names a cassette with a word in a string of its code, or with `%%cassette NAME`. Computed names are not
-    found. Code that cannot be parsed is assumed to name every cassette. A notebook that git ignores does not count as
-    changed. Changes since this branch diverged from the commit `since` count, and so do uncommitted changes.
+    A notebook names a cassette if a string in its code contains the name as a word, or with `%%cassette NAME`. Computed
+    names are not found. Code that cannot be parsed is assumed to name every cassette. A notebook that git ignores does
+    not count as changed; uncommitted changes, and those since this branch diverged from the commit `since`, do count.
     """
     folders = {path.parent.resolve() for path in notebooks}
     changes = set[Path]().union(*(_changed_files(folder, since) for folder in folders))

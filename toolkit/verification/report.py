@@ -36,7 +36,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a notebook could not be run to the end, and what to do; `cell` is None before the first cell."""
+    """Why a notebook could not be run to the end, and what to do; `cell` is None if no cell caused it."""
 
     what: str
     next_step: str

@@ -94,8 +94,8 @@ def verify(
     With `update`, the new outputs of notebooks that differ are stored if a second run gives the same ones. With a
     commit as `since`, only notebooks that changed, or whose cassettes changed, after this branch diverged from it are
     run. `timeout` is in whole seconds per cell, rounded up. Executed notebooks are saved in `save_to`, with the outputs
-    of the cells that ran. `watch` is called with a description of each step. The kernels log what they play from
-    cassettes to the folder `play_log`.
+    of the cells that ran. `watch` is called with a description of each step. The kernels write a log of what they
+    replay from cassettes to the folder `play_log`.
     """
     notebooks = find_notebooks(paths)
     need_kernels()
@@ -242,7 +242,7 @@ class _Verification:
             await manager.cleanup_resources()
 
     def _variables(self, folder: Path) -> dict[str, str]:
-        """Return the environment variables of a kernel. Its other folders are below the home folder."""
+        """Return the environment variables of a kernel. Its configuration is below its home folder."""
         # Absolute, because the kernel has another working directory.
         paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]  # noqa: PTH100
         return {

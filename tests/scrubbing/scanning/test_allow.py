@@ -93,7 +93,7 @@ def test_settings_of_the_project(project, monkeypatch):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"allow": [{"path": "a"}]}, "Entry 1 of .* has no reason"),
+        ({"allow": [{"path": "a"}]}, "Entry 1 of .* does not give a reason"),
         ({"allow": [{"reason": "all is well"}]}, "would allow everything"),
         ({"allow": [{"path": "a", "reason": "r", "line": "3"}]}, "has the unknown key line"),
         ({"allow": [{"path": 3, "reason": "r"}]}, "not a table of strings"),

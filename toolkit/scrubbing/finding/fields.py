@@ -114,7 +114,7 @@ class Fields:
                             done = written.end
 
     def _names(self, start: int) -> list[tuple[str, Place, bool, int]]:
-        """Return each credential name in a slice: its place, if it is in double quotes, and where `:` or `=` ends."""
+        """Return the credential names in a slice: place, whether in double quotes, and where the `:` or `=` ends."""
         end = min(start + SLICE, len(self._text))
         backwards = self._text[max(0, start - _OVERLAP) : end][::-1]
         meanings: dict[str, tuple[str, Place]] = {}
@@ -325,7 +325,7 @@ def columns_in(text: str) -> Iterator[CredentialField]:
 def cells_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield the column name and text of each credential in a JSON table that has its column names in a separate list.
 
-    The key of that list is one of TITLES, which the caller checks.
+    The caller must first check that the text has one of the keys in TITLES, under which such lists are found.
     """
     levels: list[dict[str, Any]] = []
     with suppress(ValueError, RecursionError):

@@ -77,7 +77,7 @@ class Finder(Walker):
 
     Args:
         message: the kind of the message.
-        placeholder: returns the placeholder of a value, by its kind and text.
+        placeholder: returns the placeholder for a value, given its kind and text.
         has_rule: returns whether the user's rules name a field; if so, the rules decide what replaces its value.
         whole: short credentials that requests of the recording used, with their placeholders.
         others: strings that the message uses for something else, such as the parts of its path.
@@ -112,7 +112,7 @@ class Finder(Walker):
         return changed
 
     def result(self) -> tuple[list[tuple[str, Secret]], dict[str, str]]:
-        """Return the secrets to replace everywhere, with kinds, and short ones to replace only as a whole value."""
+        """Return the secrets to replace everywhere, and placeholders for short ones to replace only as whole values."""
         texts = {text: kind for text, kind in self._strong.items() if text not in self._others} | self._shaped
         texts |= {text: kind for text, kind in self._used.items() if len(text) >= _TELLING and text not in texts}
         short = {
@@ -287,7 +287,7 @@ def _is_input(text: str, position: int) -> bool:
 
 
 def _levels_below(text: str) -> Iterator[str]:
-    """Yield each part of a string that has escapes, as it is after each step of undoing one kind of escape."""
+    """Yield the result of each step of undoing one kind of escape, for each part of a string that has escapes."""
     for part in _parts_with_escapes(text) if any(map(text.__contains__, "%\\&")) else ():
         data = part.encode("utf-8", "surrogatepass")
         for level in [*dict.fromkeys((data, *without_escapes(data)))][1:]:  # the part itself has been searched already
@@ -295,7 +295,7 @@ def _levels_below(text: str) -> Iterator[str]:
 
 
 def _parts_with_escapes(text: str) -> Iterator[str]:
-    """Yield the parts of a string that are around escapes; most strings have few such parts or none."""
+    """Yield the parts of a string that contain escapes, with some text around them; most strings have few or none."""
     sign = re.compile(_SIGN_OF_ESCAPES)
     start = end = 0
     for at in range(0, len(text), _BLOCK):

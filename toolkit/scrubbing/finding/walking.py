@@ -87,7 +87,7 @@ class Walker:
         Args:
             text: the form, percent-encoded.
             place: FORM or QUERY.
-            plus: the function that percent-encodes a value: `quote` if `+` does not mean a space, as in a fragment.
+            plus: the function that percent-encodes a value; `quote` where `+` does not mean a space, as in a fragment.
         """
         fields = text.split("&", _MOST_FIELDS)
         if len(fields) > _MOST_FIELDS:

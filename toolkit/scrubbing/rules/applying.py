@@ -127,7 +127,7 @@ class AppliedRules:
 
     Args:
         rules: the rules.
-        known: gets the values that the rules find, if they are long enough to be searched for everywhere.
+        known: receives the values that the rules find, if they are long enough to be searched for everywhere.
     """
 
     def __init__(self, rules: Rules, known: KnownSecrets) -> None:

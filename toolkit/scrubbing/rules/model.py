@@ -50,8 +50,8 @@ class Rules:
         patterns: regular expressions as in `re`; a match becomes `<MATCH>`. If the pattern has a group, only the first
             group is replaced; a named group `(?P<name>...)` becomes `<NAME>`. If a pattern takes too long on a call's
             text, the call is not recorded.
-        pseudonyms: names of personal data, or paths that begin with `$`. A value is replaced by the same stand-in
-            everywhere, in the format of the value, so that tables can still be joined. Undoing it takes the key.
+        pseudonyms: names of fields and headers with personal data, or JSON paths, which begin with `$`. A value is
+            replaced by the same stand-in everywhere, in the format of the value, so that tables can still be joined.
         key: the key of the stand-ins, at least 16 characters. The default key is created in the user's configuration
             folder at first use, so it differs from user to user.
 

@@ -68,7 +68,7 @@ def _problem_of(entry: Any) -> str:
     if unknown := entry.keys() - _KEYS:
         return f"has the unknown key {excerpt(str(min(unknown)))}"
     if not entry.get("reason", "").strip():
-        return "has no reason why the finding is harmless"
+        return "does not give a reason why the finding is harmless"
     return "" if any(entry.get(key) for key in _CONDITIONS) else "would allow everything"
 
 

@@ -1,6 +1,6 @@
 """Extract what a file contains: archives, compressed data, notebooks, text in any encoding, base64 in text, other data.
 
-What is extracted is opened in turn, and its bytes are counted, so a small file that expands endlessly costs little.
+What is extracted is opened in turn, and its bytes are counted, so a small file that expands endlessly is abandoned.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def _place(base: TextPlace, first: int, line: int) -> TextPlace:
 
 
 def _base64_in(text: str) -> Iterator[tuple[int, int, bytes]]:
-    """Yield start, end and data of base64 runs with something to open; for other long runs, the data is empty."""
+    """Yield the start, end and data of base64 runs that decode to text or a known format; long others have no data."""
     end = 0
     for match in _RUN.finditer(text.encode("ascii", "replace").translate(_IS_DIGIT)):
         if match.start() >= end:

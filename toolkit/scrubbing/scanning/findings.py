@@ -24,7 +24,7 @@ from toolkit.local.files import toml_string, workspace_path
 
 PAGE: Final = "notebooks/how-to/after-a-leak.md"
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_WHAT_TO_DO: Final = "check each place, revoke what is a secret, and remove it from the file."
+_WHAT_TO_DO: Final = "check each place, revoke each real secret, and remove it from the file."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
 _MORE: Final = f"{PAGE} in the toolkit's repository has the steps for each kind of secret and file."
 _ADVICE: Final = (

@@ -1,4 +1,4 @@
-"""The three charts: balances of accounts, the tokens that authorized calls over time, and how long calls took."""
+"""The three charts: account balances, a timeline of tokens and the calls they authorized, and call latencies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def balances(
     currency: str | None = None,
     source: Any = None,
 ) -> Chart:
-    """Draw balances as bars, the largest first, with an axis for each currency; the title counts the records.
+    """Draw balances as bars, largest first, with an axis for each currency; the title gives the number of records.
 
     If a currency has more than eight balances, the eight largest have a bar each, and the sum of the others is written
     below. Amounts are added up only if they are known to be in one currency.
@@ -140,7 +140,7 @@ def token_timeline(
     calls: pd.DataFrame | None = None,
     source: Any = None,
 ) -> Chart:
-    """Draw when each access token was valid, and which calls were made with it.
+    """Draw the lifetime of each access token and the calls that were made with it.
 
     A bar is the lifetime of a token, a dot is a call that the token authorized, and a cross is a failed call. If there
     are more than eight tokens, the last eight have a bar each, and the earlier calls are counted below.

@@ -1,9 +1,10 @@
 """The parts that all charts share: their arguments, a figure with a fixed style, and marks and rows on it.
 
-A chart has the same bytes on every machine and in every run. Its style is fixed: the user's matplotlib styles do not
-change it, and it does not change them. It is drawn on white, and a dark page inverts its lightness, so that text and
-marks keep their contrast; in print it stays white. Its text stays readable in a narrow window. Names and numbers are
-above the marks of their row, so that no line runs through them. Readers who cannot see a chart get its rows as text.
+The same data gives a byte-for-byte identical chart on every machine and in every run. Its style is fixed: the user's
+matplotlib styles do not change it, and it does not change them. It is drawn on white, and a dark page inverts its
+lightness, so that text and marks keep their contrast; in print it stays white. Its text stays readable in a narrow
+window. Names and numbers are above the marks of their row, so that no line runs through them. Readers who cannot see a
+chart get its rows as text.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ class Chart(Figure):
 
 @contextmanager
 def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple[Chart, list[Axes]]]:
-    """Yield a chart with one plot for each count in `rows` and the source line below; fix its layout afterwards."""
+    """Yield a chart and its plots, one for each number of rows in `rows`; freeze the layout afterwards."""
     with style.context(_STYLE, after_reset=True):
         heights = [_ROW * max(count, 1) + 0.55 for count in rows]
         chart = Chart(figsize=(_WIDTH, sum(heights) + 0.7), layout="constrained")
@@ -143,9 +144,9 @@ def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple
 
 
 def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: str = "") -> None:
-    """Write the name of each row on the left above its marks, and what it shows on the right, the first row on top.
+    """Write the label of each row above its marks on the left, and its value on the right; the first row is on top.
 
-    If there are no rows, the text `nothing` is written instead.
+    If there are no rows, write the text in the argument `nothing` instead.
     """
     for row, (label, word) in enumerate(zip(labels, words, strict=True)):
         for x, text, side in ((0, label, "left"), (1, word, "right")):
@@ -169,7 +170,7 @@ def draw_calls(axes: Axes, positions: pd.Series[Any], row: int, status: pd.Serie
 
 
 def source_of(source: Any, *tables: pd.DataFrame) -> str:
-    """Return the source line of a chart: the text, or else what a session wrote to `attrs["source"]` of its tables."""
+    """Return the source line of a chart: `source` if it is text, or else the first `attrs["source"]` of the tables."""
     if hasattr(source, "calls"):
         return source_of(None, source.calls())
     if source is not None and not isinstance(source, str):
@@ -179,7 +180,7 @@ def source_of(source: Any, *tables: pd.DataFrame) -> str:
 
 
 def table_of(session: Any, name: str, table: pd.DataFrame | None, *columns: str) -> pd.DataFrame:
-    """Return the table, or else the session's table of this name; TabulationError unless it has these columns."""
+    """Return `table`, or else the session's table called `name`; raise TabulationError if it lacks a column."""
     is_session = hasattr(session, "calls") and hasattr(session, "tokens")
     if not is_session and (session is not None or table is None):
         what = f"This chart needs a session, not {type(session).__name__}."

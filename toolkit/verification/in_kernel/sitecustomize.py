@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, not part of a package
-"""Refuse the network in the Python process of a kernel that verifies a notebook, before its first line runs.
+"""Block network access in the Python process of a kernel that verifies a notebook, before the notebook runs.
 
 PYTHONPATH points here: Python, in this and any process that it starts, imports the first `sitecustomize` it finds. An
 audit hook, which cannot be removed, refuses network sockets; Unix sockets are allowed, because the kernel uses them.
