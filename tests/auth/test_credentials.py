@@ -244,12 +244,12 @@ def test_no_more_input():
 
 
 def test_not_where_typing_shows(monkeypatch):
-    """If what is typed would be visible, nothing is read."""
+    """If what is typed cannot hide what you type, nothing is read."""
 
     def show(_):
         warnings.warn("Can not control echo", getpass.GetPassWarning, stacklevel=1)
         pytest.fail("the answer was read")
 
     monkeypatch.setattr("getpass.getpass", show)
-    with pytest.raises(ConfigurationError, match="would be visible"):
+    with pytest.raises(ConfigurationError, match="cannot hide what you type"):
         ask_secret("Secret key: ")

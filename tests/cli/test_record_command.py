@@ -66,7 +66,7 @@ def test_new_episodes_adds(run, service, file):
     assert sent(service) == ["GET broker-sandbox.example.com/v1/b"]
     assert len(tk.Cassette(file, "none")) == 3  # the token is the same
     error = run("mine", "/v1/a").exception
-    assert "exists already" in error.what
+    assert "already exists" in error.what
     assert "--mode new_episodes" in error.next_step
     assert "--mode all" in error.next_step
 

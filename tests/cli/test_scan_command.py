@@ -44,7 +44,7 @@ def test_wrong_usage(run, project):
     """What is wrong gives status 2 and says what to do."""
     for arguments, words in (
         (["--format", "xml"], "Choose one of text, github, sarif."),
-        (["--secret-from", "correct-horse-battery"], "Name a variable that is set"),
+        (["--secret-from", "correct-horse-battery"], "Pass a variable that is set"),
         (["--save-sarif", "nowhere/scan.sarif"], "Cannot write"),
     ):
         result = run(*arguments)

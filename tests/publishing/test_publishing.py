@@ -276,7 +276,7 @@ def test_command(project, published, tmp_path):
     """The command prints what it gave away; bad input is an error in two lines, before anything runs."""
     folder, notebook, _ = project
     for arguments, message in [
-        ((notebook, "-o", published.path), "exists already"),
+        ((notebook, "-o", published.path), "already exists"),
         ((folder / "nowhere.ipynb", "-o", tmp_path / "a"), "nowhere.ipynb does not exist"),
         ((folder / "toolkit.toml", "-o", tmp_path / "a"), "not a notebook"),
         ((notebook, "-o", tmp_path / "a.ipynb"), "cannot be a .ipynb file"),

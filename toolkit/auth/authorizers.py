@@ -68,7 +68,7 @@ def authorization(credentials: Credentials, token: Token | None = None, number: 
 
 
 class TokenRequest(NamedTuple):
-    """A request to the token endpoint with credentials as form fields, and the form as it is recorded."""
+    """A token request that has the credentials in its form fields, and the version of the form that is recorded."""
 
     request: httpx.Request
     recorded_form: bytes
@@ -100,10 +100,10 @@ class KeyPairAuthorizer:
 class BearerAuthorizer:
     """A bearer token on every call (section 5.1), reused until it expires. Subclasses define how a new one is obtained.
 
-    After a 401 with a token that should be valid, the token is renewed once and, if its body can be sent again, the
-    request is repeated once. The service document does not require this.
+    After a 401 with a token that should be valid, the token is renewed once, and the request is repeated once if its
+    body can be sent again. The service document does not require this.
 
-    `number` returns the number of a token in its session.
+    `number` returns the number that identifies a token in the tables of its session.
     """
 
     recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
@@ -159,7 +159,7 @@ class TokenAuthorizer(BearerAuthorizer):
     """The client credentials flow (section 5.1): tokens come from the token endpoint.
 
     `exchange` sends token requests, and `new_jti` returns a new identifier for an assertion. A `timeout` of None means
-    30 seconds. No retry starts later after the first try than the longest timeout (connect, read, write).
+    30 seconds. No retry starts once the longest of the connect, read and write timeouts has passed since the first try.
     """
 
     _credentials: Client

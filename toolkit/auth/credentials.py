@@ -41,7 +41,7 @@ _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
 
 class Field(NamedTuple):
-    """A field of credentials in profiles: variables, `.env` and saved files."""
+    """A field of credentials, as profiles store it in variables, `.env` or saved files."""
 
     name: str
     argument: str = ""  # name of its argument and attribute, if different
@@ -135,7 +135,7 @@ class Credentials:
         return self.secrets()[-1][1].reveal()
 
     def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BearerAuthorizer | None:  # noqa: ARG002
-        """Return an authorizer that borrows tokens for these credentials, or None if they request their own."""
+        """Return an authorizer that borrows tokens for these credentials, or None if they obtain their own tokens."""
         return None
 
     def fingerprint(self) -> str:
@@ -210,7 +210,7 @@ def ask_secret(question: str, prompt: Callable[[str], str] | None = None, *, nex
     except EOFError:
         reason = "the input has ended"
     except getpass.GetPassWarning:
-        reason = "what you type would be visible"
+        reason = "the terminal cannot hide what you type"
     raise ConfigurationError(f'"{question.strip(" :")}" was not answered: {reason}.', next_step, about="prompt")
 
 

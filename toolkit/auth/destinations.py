@@ -1,4 +1,4 @@
-"""Destinations: credentials are sent only to those that they are bound to or allowed for.
+"""Destinations: credentials are sent only to those that they are bound to or that were allowed for them.
 
 A destination is an address with its path prefix or, for a key pair, the prefix of its headers. The `toolkit.toml` of a
 project names destinations, and a project may come from anybody.
@@ -6,16 +6,16 @@ project names destinations, and a project may come from anybody.
 - Saved profiles are bound when they are saved, and no later setting changes the binding.
 - Credentials from variables and `.env` go to addresses that the user sets in code, or in the variables TOOLKIT_*_URL.
   If only a file of the project names an address, the user has to allow it first, as with a new host in SSH.
-- A `.env` file belongs to its project: a clone may contain one, and editors export it into the process. A variable
-  that a `.env` file in or near the project sets therefore counts as set by the project, whatever its value.
+- A `.env` file belongs to its project: a clone may contain one, and editors load it into the process's environment. A
+  variable that a `.env` file in or near the project sets therefore counts as set by the project, whatever its value.
 - Credentials made in code need no permission; if destinations were allowed for them before, a file may name only those.
 - Loopback addresses need no permission, because the practice service uses them. But any user of this machine can listen
   on them, so they are checked for saved profiles, and for credentials with remembered destinations if a file of the
   project names a loopback address. If all addresses are loopback addresses, the same applies to the header prefix.
 
-What the user allowed is stored in `destinations.json` in the configuration folder, both by environment, which is
-checked before a secret is typed, and by credentials, as an HMAC of the secret with the key in `destinations.key`, so
-that nobody can test guesses of a secret against the file. A replay checks nothing.
+What the user allowed is stored in `destinations.json` in the configuration folder, twice: by environment, for checks
+before a secret is typed, and by credentials. The file identifies credentials only by an HMAC with the key in
+`destinations.key`, so nobody can test guesses of a secret against the file alone. A replay checks nothing.
 """
 
 from __future__ import annotations

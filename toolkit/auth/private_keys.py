@@ -5,8 +5,8 @@ key text, and a file is always a Path. Damaged text is refused, not repaired. Th
 key, so its errors do not show them (`frameless`), and errors of other libraries, which may quote the key, are replaced.
 
 private_key_jwt follows RFC 7523 sections 2.2 and 3. An assertion is built and signed again for every token request. Its
-claims follow RFC 7523 section 3 and OpenID Connect Core 1.0 section 9. PyJWT is not used for this, because it cannot
-sign through a Signer that keeps the key elsewhere.
+claims follow RFC 7523 section 3 and OpenID Connect Core 1.0 section 9. PyJWT does not build assertions here, because it
+cannot sign through a Signer that keeps the key elsewhere.
 """
 
 from __future__ import annotations
@@ -362,7 +362,7 @@ def write_key_file(file: Path, private_pem: Secret) -> None:
                 folder.mkdir(mode=0o700, exist_ok=True)
             create_new(file, private_pem.reveal().encode("ascii"))
         except FileExistsError:
-            reason = "the file exists already, and keys are never overwritten"
+            reason = "the file already exists, and keys are never overwritten"
         except OSError as error:
             reason = error.strerror or "the system refused"
         else:

@@ -1,4 +1,4 @@
-"""Encrypt stored data so that only a holder of the same secret can find and decrypt it, and lock files while writing.
+"""Lock files while they are written, and encrypt stored data so that only holders of a secret can find and decrypt it.
 
 Two secrets are used: credentials seal the tokens that processes share (`tokens/token.py`), and a random key in the
 system keyring seals saved profiles (`profiles/saved.py`).

@@ -10,6 +10,6 @@ What happens to a request, in this order (function `through`, for any httpx clie
 3. The recorder of the cassette (`recording.recorder`) scrubs the interaction, checks it for leaks and appends it.
 
 `cassette` has the public class, `format` reads and writes the file, `selection` resolves names and record modes and
-keeps the cassette of `%%cassette`, `importing` converts recordings of browsers and vcrpy, and `catalog` lists, checks
-and changes recordings on disk.
+keeps the cassette of `%%cassette`, `importing` converts recordings made by browsers and vcrpy, and `catalog` lists,
+checks and changes recordings on disk.
 """

@@ -1,4 +1,4 @@
-"""Convert messages between httpx and their recorded form, and record the bodies of responses as streams.
+"""Convert messages between httpx and their recorded form, and record the bodies of responses while they are read.
 
 The body of a response is passed on as it arrives, and collected for the recording. A stream without an end is recorded
 as far as the caller reads it.
@@ -70,7 +70,7 @@ def as_response(interaction: Interaction, request: httpx.Request, *, source: str
 
 
 def response_of(recorded: RecordedResponse, request: httpx.Request) -> httpx.Response:
-    """Return a response that was recorded in this form, with its body unread."""
+    """Return the httpx response for a recorded response, with its body unread."""
     extensions: dict[str, bytes] = {}
     if recorded.reason or recorded.http_version.startswith("HTTP/1"):  # httpx derives a missing one from the status
         extensions["reason_phrase"] = recorded.reason.encode("ascii", "ignore")
@@ -103,8 +103,8 @@ def header_list(headers: httpx.Headers) -> HeaderList:
 def _part_that_was_read(headers: httpx.Headers, packed: bytes) -> tuple[HeaderList, bytes]:
     """Return the recorded form of a stream that was closed early: its headers, and its body up to the last full line.
 
-    The body is decompressed, because compressed data without its end cannot be checked for secrets. An incomplete last
-    line is left out: a caller that reads lines never saw it, and half of a secret cannot be recognized.
+    The body is decompressed, because truncated compressed data cannot be checked for secrets. An incomplete last line
+    is left out: a caller that reads lines never saw it, and half of a secret cannot be recognized.
     """
     body = capped(_decompressed(headers, packed), len(packed))
     body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
@@ -146,14 +146,14 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A response body as the caller reads it; it is recorded once it has been read to its end.
 
     If the caller closes a stream of events early, it is recorded as far as it was read. An error response that is
-    closed unread, as before a retry, is recorded without its body. Any other body that is closed early, and any body
-    that breaks off or is dropped, is not recorded, and a warning says so.
+    closed without being read, as happens before a retry, is recorded without its body. Any other body that is closed
+    early, and any body that breaks off or is dropped, is not recorded, and a warning says so.
 
     Args:
         response: the response.
         ended: called once, when the body is read or closed, or dropped while it is open.
         record: called with the complete body, or with a part of it and the headers to record instead of the response's
-            own. None if the body is not recorded.
+            own. If it is None, the body is not recorded.
         name: names the call in warnings.
     """
 

@@ -42,8 +42,8 @@ class Cassette:
         match_on: vcrpy's names of the parts of a request that must be equal. By default, these are the environment,
             profile, method, URI and body for our own recordings, and vcrpy's defaults for others.
         secrets: one or more additional strings that must not be recorded in any form.
-        strict: for tests. Each recording plays once, and the last one does not repeat; close(), or the end of a `with`,
-            raises CassetteError if some were not played.
+        strict: for tests. Each recording is played only once, even the last of several that match; close(), or the end
+            of a `with` block, raises CassetteError if any recording was not played.
         rules: what to keep out of the file in addition to credentials.
         settings: by default those of the project.
         scrubber: the scrubber to use; a session passes its own.
@@ -128,7 +128,7 @@ class Cassette:
         return opened
 
     def _warn(self, settings: Settings | None) -> None:
-        """Warn about the remains of an interrupted recording and, in a script, about an old recording."""
+        """Warn about the remains of an interrupted recording and, when run from a script, about an old recording."""
         real = Path(os.path.realpath(self.path))
         part = part_of(real)
         if part.exists() and not writer_lock.is_held_elsewhere(real):

@@ -134,7 +134,7 @@ def import_cassette(
         CassetteCorrupt: if the source is neither a HAR file nor a cassette of vcrpy. The error names the program if it
             is a known one, such as Ruby's VCR, betamax or go-vcr.
         CassetteBusy: if another process is recording to the cassette.
-        CassetteError: if the cassette exists already, or cannot be written.
+        CassetteError: if the cassette already exists, or cannot be written.
         SecretLeak: if a secret would have reached the cassette; nothing was written.
     """
     settings = as_settings(settings)
@@ -192,7 +192,7 @@ def _read(path: Path) -> list[_Entry]:
         data = path.read_bytes()
     except OSError as error:
         what = f"Cannot read {path}: {error.strerror}."
-        raise ConfigurationError(what, "Name a HAR file or a cassette.", about="source") from None
+        raise ConfigurationError(what, "Pass a HAR file or a cassette.", about="source") from None
     with suppress(ValueError, RecursionError):  # `contents.read` says what is wrong
         entries = _mapping(json.loads(data.decode("utf-8-sig")), "log").get("entries")
         if isinstance(entries, list):

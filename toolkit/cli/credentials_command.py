@@ -106,7 +106,7 @@ def add(
         next_step = f"Add --stdin and pipe one value per line, or set {variables_to_set(environment, None)}."
         raise ConfigurationError(what, next_step, about="stdin")
     if profile_at(environment, name).file.exists():
-        question = f"The profile {name} exists already for {environment}. Replace it?"
+        question = f"The profile {name} already exists for {environment}. Replace it?"
         terminal.confirm(question, yes=replace, option="--replace", piped=stdin)
     _confirm_destinations(environment, chosen, name, settings, yes=yes, piped=stdin)
     value = _piped(terminal.read_pipe()) if stdin else _typed(environment)

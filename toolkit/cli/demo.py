@@ -53,7 +53,7 @@ def take_tour(session: Session, *, pause: Callable[[], None] = lambda: None) -> 
     quotes = session.market_data.get(QUOTES_PATH, params={"symbols": "ALFA,BRVO,CHRL"})
     yield "Quotes, with the same token", tabulate(quotes, records="quotes")
     pause()
-    yield "Accounts that are open, 20 minutes later, with a new token", session.accounts(status="open")
+    yield "Open accounts, requested 20 minutes later with a new token", session.accounts(status="open")
 
 
 def bundled_files() -> Path:

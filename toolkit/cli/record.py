@@ -65,7 +65,7 @@ def record(
     file = find_cassette(name)
     if mode == "once" and file.exists():
         raise CassetteError(
-            f"The recording {file} exists already.",
+            f"The recording {file} already exists.",
             "Choose another name, or add --mode new_episodes to add to it, or --mode all to replace it.",
             about="name",
         )

@@ -61,7 +61,7 @@ def scan(
     as_choice(form, _FORMATS, about="format")
     secrets = [os.environ.get(name, "").strip() for name in secret_from or ()]
     if not all(secrets):  # the name is not quoted: somebody may have written the secret in its place
-        raise typer.BadParameter("Name a variable that is set, not the secret itself.", param_hint="--secret-from")
+        raise typer.BadParameter("Pass a variable that is set, not the secret itself.", param_hint="--secret-from")
     if stdin:
         secrets += [line.strip() for line in terminal.read_pipe().reveal().splitlines() if line.strip()]
     if any(len(secret) < SHORTEST_SECRET for secret in secrets):

@@ -58,7 +58,7 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
     """Write a file that does not exist yet, and wait until it is on the disk; arguments as in `write_atomically`.
 
     Raises:
-        FileExistsError: if the file exists already, even as a dangling link.
+        FileExistsError: if the file already exists, even as a dangling link.
         OSError: if the file cannot be written. No file is left after an error.
     """
     _write(path, data, like=None if private else path)
@@ -71,7 +71,7 @@ def open_new(file: Path, *, like: Path | None) -> int:
     does not exist, it gets the default permissions; if `like` is None, only the user may read it.
 
     Raises:
-        OSError: if it cannot be created, or exists already, even as a dangling link.
+        OSError: if it cannot be created, or already exists, even as a dangling link.
     """
     try:
         old = None if like is None else os.lstat(like)

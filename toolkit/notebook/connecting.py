@@ -151,7 +151,7 @@ def obstacle(environment: Environment, settings: Settings, *, for_visitors: bool
         if settings.addresses or for_visitors:
             return problem
         return Problem(
-            problem.what, f"{problem.next_step}\nTo try the panel without one, run service = tk.practice().start()."
+            problem.what, f"{problem.next_step}\nTo try it without an address, run service = tk.practice().start()."
         )
     return None
 
@@ -184,7 +184,7 @@ def ask(fields: Sequence[Field], environment: Environment) -> Mapping[str, Secre
     """
     if not can_ask():
         what = "Credentials cannot be typed here."
-        raise ConfigurationError(what, "Name saved credentials, or set environment variables.")
+        raise ConfigurationError(what, "Choose saved credentials, or set environment variables.")
     answers: dict[str, Secret | Path] = {}
     for field in fields:
         if not field.is_option:

@@ -10,9 +10,9 @@ A request passes through these modules on its way from the httpx client to the n
 4. `session.sending` again: adds credentials to a copy of the request and sends it. If `transport.pacing` limits the
    rate, the request waits for its turn. It is sent once more with a new token after a 401, and a few times after 429,
    503 or a broken connection, according to `transport.retry`.
-5. `auth.tokens.single_flight`: makes one token request for all callers that need the token. `session.token_requests`
-   sends and records it, and `auth.tokens.single_flight` decides how many times it is retried. With a key pair, which
-   needs no token, this step is skipped.
+5. `auth.tokens.single_flight`: makes one token request for all concurrent calls that need the token.
+   `session.token_requests` sends and records it, and `auth.tokens.single_flight` decides how many times it is retried.
+   With a key pair, which needs no token, this step is skipped.
 6. `transport.network`: sends the request, directly or through a proxy.
 
 These steps are generators, written once; `transport.flow` drives them for sync and async.

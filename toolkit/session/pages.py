@@ -70,9 +70,9 @@ def pages(
         path: path or URL of the first page.
         params: query parameters of the first page. The later pages are requested as the responses specify.
         cursor: dotted path of the member with the cursor, and the parameter to send it as, such as
-            `("meta.next_cursor", "cursor")`. Or "page", if the service has a parameter of this name that counts pages,
-            or "offset", if it has one that counts the rows before a page. Both start from their value in `params` and
-            continue until a page has no rows, or the same rows as the page before.
+            `("meta.next_cursor", "cursor")`. It may also be "page", if the service has a `page` parameter for the page
+            number, or "offset", if it has an `offset` parameter for the number of rows to skip. Both start from their
+            value in `params` and continue until a page has no rows, or the same rows as the page before.
 
     Raises:
         ConfigurationError: if an argument is invalid; in the loop, if `for` is used with an async client, or `async
@@ -105,7 +105,7 @@ class Pages:
     Attributes:
         request: the request for the next page, or None after the last one.
         number: number of the page that `request` asks for, from 1.
-        more: what the last page says about further pages, if they cannot be requested.
+        more: the reference to a next page in the last response, if that page cannot be requested; otherwise None.
     """
 
     request: httpx.Request | None
@@ -230,7 +230,7 @@ class Pages:
         self.request = self._client.build_request("GET", url, params=params, headers=self._headers)
 
     def _counted_page(self, name: str) -> NextPage | None:
-        """Return the next page by its number, or by the number of rows before it; None at the end."""
+        """Return the next page, found by incrementing the page number or row offset, or None at the end."""
         if not self._rows:
             return None
         if self.number == 1:
@@ -247,7 +247,7 @@ class Pages:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Raise the toolkit's error for a page without a response, or with one that cannot be decoded."""
+        """Raise the toolkit's error if a page request gets no response, or one that cannot be decoded."""
         try:
             yield
         except classes("TransportError", "DecodingError") as error:
@@ -291,7 +291,7 @@ def message_of(response: Any, scrub: Callable[[str], str]) -> str:
 
 
 class AccountPages(Pages):
-    """The pages of a session's accounts, which `table` turns into a table, or into an error without secrets."""
+    """The pages of a session's accounts; `table` makes a table of them, or raises an error that contains no secrets."""
 
     def __init__(self, session: BaseSession[Any], params: Mapping[str, Any], *, all_pages: bool) -> None:
         interface, path = session.environment.rules.accounts
@@ -341,7 +341,7 @@ class AccountPages(Pages):
         raise failure  # raised here, without a context or frames that would contain the body
 
     def _with_message(self, error: ServiceError) -> ServiceError:
-        """Return the error with the service's own message and, after a refusal, the profile."""
+        """Return the error with the service's message added and, after a live 401, where to correct the profile."""
         response = error.response
         message = message_of(response, self._known.scrub_text) if error.status and response is not None else ""
         is_refusal = error.status == httpx.codes.UNAUTHORIZED and not source_of(response).replayed_from

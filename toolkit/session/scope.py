@@ -122,7 +122,7 @@ class Scope:
         return below.decode("ascii")
 
     def to_send(self, request: httpx.Request) -> httpx.Request:
-        """Return the request at the configured address, also if its URL is a symbolic one from a replayed link."""
+        """Return the request for the configured address, even if its URL is symbolic and came from a replayed link."""
         if request.url.raw_host != self.symbolic.origin[1]:
             return request
         if self.own is None:

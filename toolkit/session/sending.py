@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """The transport of one interface's client. The session owns the transport below and closes it."""
+    """The transport of one interface's client. The session owns the underlying transport and closes it."""
 
     def __init__(self, scope: Scope, sender: Sender, below: Any, session: object = None) -> None:
         self.scope = scope
@@ -112,7 +112,7 @@ class Sender:
         return self.ledger.last_ended_at() or (self.cassette and self.cassette.recorded_at) or EPOCH
 
     def account_with(self, cassette: Cassette | None) -> str:
-        """Return which kind of account calls reach with this cassette: "real account", "practice", or "" for neither.
+        """Return the kind of account that is called with this cassette: "real account", "practice", or "" for neither.
 
         A replay reaches no account, and a recording does not say whether it was made with a practice service.
         """
@@ -231,7 +231,7 @@ def _outcome(request: httpx.Request) -> Flow[Any]:
 def _grant_in_turn(call: Call, authorizer: Authorizer, clock: Clock, pace: Pace) -> Flow[Grant]:
     """Wait for the call's turn, start the call, and return credentials that are valid at that instant.
 
-    Waiting for the turn comes last, so that calls that waited for the same token are not sent all at once.
+    The token is obtained before the wait, so that calls that needed the same token are not all sent at once.
     """
     turn = pace.turn(call.since)
     while True:

@@ -50,7 +50,7 @@ class BaseSession(Generic[ClientType]):
         cassette: the cassette that is replayed and recorded, or None when live.
         is_practice: True if a practice service in this process answers, so that no real account is involved.
         retry: limits for sending failed calls again.
-        per_second: maximum number of calls per second that this session asks for, or None.
+        per_second: the limit that this session sets, in calls per second, or None.
         is_closed: True once the session is closed. It then sends and replays nothing, but keeps its tables.
         replays_only: True if the cassette answers all calls, so that nothing is sent.
     """
@@ -90,9 +90,9 @@ class BaseSession(Generic[ClientType]):
             token_store: where tokens are kept; by default in this process, shared by its sessions. "shared" keeps them
                 encrypted in the user's cache folder, for all processes that have the credentials (but in memory if the
                 private key is held by a Signer). It may also be a store of your own.
-            timeout: seconds, an httpx.Timeout, or None for no limit. A number does not limit how long a call waits
-                behind a hundred others of the session; the `pool` of an httpx.Timeout does. A failed token request is
-                sent again within this time, or within 30 seconds if it is None.
+            timeout: seconds, an httpx.Timeout, or None for no limit. A number does not limit how long a call queues
+                while a hundred calls of the session are in progress; the `pool` timeout of an httpx.Timeout does. A
+                failed token request is sent again within this time, or within 30 seconds if it is None.
             verify: which TLS certificates are trusted: "system" for those that this machine trusts, the path of a file
                 or folder with certificate authorities, or an ssl.SSLContext. True means what the settings specify, or
                 by default the certificates that httpx trusts (SSL_CERT_FILE and SSL_CERT_DIR override those). False is
@@ -185,7 +185,7 @@ class BaseSession(Generic[ClientType]):
         """Return one row for each access token that authorized a call.
 
         Remaining lifetime and state are as of the end of the last call, both live and in a replay. A key pair has no
-        token and no row. The columns and their types are the same if there are no tokens.
+        token and no row. An empty table has the same columns and types.
 
         Returns:
             A table with the numbers of the tokens as its index "token":
@@ -209,7 +209,7 @@ class BaseSession(Generic[ClientType]):
         """Return one row for each call, token requests included.
 
         A call that was sent several times has one row, with the number of `tries`; `when`, `status` and `elapsed` are
-        those of the last one. The columns and their types are the same if there are no calls.
+        those of the last one. An empty table has the same columns and types.
 
         Args:
             last: how many of the latest calls to return; None for all. Calls keep their numbers.
@@ -311,9 +311,9 @@ class Session(BaseSession[httpx.Client]):
         """Return the accounts: GET /v1/accounts for a broker partner, GET /v2/account for an account holder.
 
         An account holder's account is one row with all its fields; lists in it are JSON text. For a broker partner, all
-        pages are read, as `tk.pages` does, unless `pages` is False or a parameter selects one page: limit, page,
-        page_size, per_page, offset, cursor or page_token. If a parameter selects one page, a warning is given when
-        there are more accounts. A replay ends with the last recorded page, also with a warning.
+        pages are read in the same way as by `tk.pages`, unless `pages` is False or a parameter selects one page: limit,
+        page, page_size, per_page, offset, cursor or page_token. If a parameter selects one page, a warning is given
+        when there are more accounts. A replay ends with the last recorded page, also with a warning.
 
         Args:
             pages: False to read the first page only; not sent to the service.

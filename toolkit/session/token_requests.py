@@ -1,4 +1,4 @@
-"""The object that adds credentials to a session's calls, and the token requests that this needs.
+"""Create the object that adds credentials to a session's calls, and send the token requests that it needs.
 
 Token requests are recorded along with the calls, but never replayed on their own.
 """
@@ -167,6 +167,6 @@ def _strong_fields(credentials: Credentials) -> list[tuple[str, Secret]]:
 
 
 def _headers_for(body: bytes, headers: httpx.Headers) -> HeaderList:
-    """Return the headers for a body that is recorded decoded or with placeholders."""
+    """Return headers for a body that was decoded or scrubbed: no encoding headers, and the new length."""
     kept = [(name, value) for name, value in header_list(headers) if name.lower() not in _BODY_HEADERS]
     return (*kept, ("Content-Length", str(len(body))))

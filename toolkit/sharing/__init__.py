@@ -1,4 +1,4 @@
-"""Share recordings and notebooks: copies to give away, and tests that play recordings.
+"""Share recordings and notebooks: make copies for others, and replay recordings in tests.
 
 - `saved_secrets` looks in files for secrets, including the secrets of the saved credentials.
 - `publish` makes a copy of a notebook to share: `copying` replaces values in the recordings that the notebook plays and

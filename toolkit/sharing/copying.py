@@ -1,8 +1,8 @@
 """Copy recordings and a notebook for others, replace values in the copies, and search them for any that are left.
 
 The recordings are scrubbed again with the current rules. Every value that a rule replaced in them is also replaced in
-the text and the code of the notebook, as plain text. If the value consists of several words, words of five letters or
-more are also replaced individually. Finally, everything is searched for values that are left.
+the text and code of the notebook, wherever it occurs as a whole word or phrase. If the value consists of several words,
+words of five letters or more are also replaced individually. Finally, everything is searched for values that are left.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def copied_cassettes(
 ) -> CopiedCassettes:
     """Return copies of recordings with the interactions that were played, scrubbed with the current rules.
 
-    The values that are replaced are added to `known`. The texts are those of the notebook: they may contain values for
-    which the recordings have stand-ins.
+    The values that are replaced are added to `known`. `texts` are the strings in the notebook, in which values are
+    sought whose stand-ins the recordings contain.
     """
     root = settings.project.resolve()
     scrubber = Scrubber(
@@ -144,7 +144,7 @@ def copied_cassettes(
 
 
 def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a notebook in which a cell that sets values follows the one tagged `parameters`, as in papermill."""
+    """Return the notebook with a cell inserted after the one tagged `parameters` to set values, as papermill does."""
     if not parameters:
         return content
     cells = content["cells"]

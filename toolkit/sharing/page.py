@@ -1,4 +1,4 @@
-"""Make a page from a notebook: one HTML file for any browser, which loads no resources and runs no scripts.
+"""Make a page from a notebook: one HTML file that opens in any browser, loads no resources and runs no scripts.
 
 The page's content security policy forbids loading anything and running scripts. In addition, the notebook's own HTML is
 reduced to allowed elements and attributes.

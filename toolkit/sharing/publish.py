@@ -74,7 +74,7 @@ class PublishedCopy:
         sizes: the sizes of its files in bytes, keyed by path with "/" as separator; for a page, only that of the page.
         environments: names of the environments that its recordings were made in.
         replaced: strings that say what was replaced in each recording and each cell.
-        notes: what the author should know before giving the copy away.
+        notes: what the author should know before sharing the copy.
         command: the command to run it in its folder; empty for a page.
     """
 
@@ -128,11 +128,11 @@ def publish(
         What was published, what was replaced where, and what the author should know.
 
     Raises:
-        ConfigurationError: if the notebook does not exist, is not in a project or has no cell tagged `parameters` for
-            the parameters, if the target exists, or if the `lab` extra is not installed.
+        ConfigurationError: if the notebook does not exist, is not in a project, or has no cell tagged `parameters`
+            although `parameters` is passed, if the target exists, or if the `lab` extra is not installed.
         PublishError: if the notebook does not run offline, replays no recording, or replays recordings of real accounts
             although no rule names pseudonyms and `toolkit.toml` does not set `publish = "as is"`.
-        SecretLeak: if the copy would contain a secret or a value that was replaced. No copy is left.
+        SecretLeak: if the copy would contain a secret or a value that was replaced. No copy is left behind.
     """
     source = expanded(notebook, about="notebook").resolve()
     target = Path(os.path.normpath(expanded(to, about="to").absolute()))
@@ -245,7 +245,7 @@ def _run(
 
 
 def _check(stage: Path, target: str, known: KnownSecrets, replacements: Replacements) -> None:
-    """Refuse files that contain a secret or a value that was replaced; the notebook was checked cell by cell."""
+    """Refuse files with a secret or a replaced value; `check_notebook` has already checked the notebook."""
     check_text("The name of the publication", target, known, replacements)
     for name, path in _files_in(stage).items():
         check_text(f"The name of a {path.suffix} file", name, known, replacements)
@@ -263,7 +263,7 @@ def _files_in(stage: Path) -> dict[str, Path]:
 
 
 def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> list[str]:
-    """Return a note for each original that contains a known secret that is not in its copy."""
+    """Return a note for each original file that contains a known secret, since only its copy is clean."""
     originals = {place.as_posix(): "\n".join(texts).encode("utf-8", "replace")}
     originals |= {path.name: path.read_bytes() for path in played}
     return [
@@ -283,7 +283,7 @@ def _check_target(target: Path, source: Path, *, replace: bool) -> None:
     elif source.is_relative_to(target.resolve()):
         what = f"{shown(target)} contains the notebook itself."
     elif os.path.lexists(target) and not replace:
-        what, next_step = f"{shown(target)} exists already.", "Choose another name, or add --replace (replace=True)."
+        what, next_step = f"{shown(target)} already exists.", "Choose another name, or add --replace (replace=True)."
     elif target.is_symlink() or (target.is_dir() and not _is_published(target)):
         what = f"{shown(target)} contains more than an earlier publication, so it is not replaced."
     if what:

@@ -24,8 +24,8 @@ def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -
 
     Args:
         paths: files, and folders with everything below them except caches, installed packages and hidden folders.
-            Hidden files, checkpoints of notebooks and folders of settings such as `.github` are read. The result names
-            the folders that were skipped.
+            Hidden files are read, and so are two kinds of hidden folders: notebook checkpoints and settings folders
+            such as `.github`. The result names the folders that were skipped.
         secrets: strings to look for in every form.
 
     Returns:
@@ -40,7 +40,7 @@ def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -
 
 
 def learn_credentials(settings: Settings | None = None) -> None:
-    """Register the secrets of the saved credentials in the process, and warn about those that cannot be opened.
+    """Register the secrets of all saved credentials in this process, and warn of credentials that cannot be opened.
 
     If the settings of a project are passed, the credentials in its `.env` and in environment variables are included.
     """

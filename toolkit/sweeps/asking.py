@@ -136,8 +136,8 @@ class Batch:
     """Outcomes that are written together. Their responses make one table; if one does not fit, the batch is halved.
 
     A response is read when it is added, on the thread that received it, because a second thread would compete with the
-    event loop for the interpreter. A large response would stop the loop for too long, so it and those after it are read
-    by the thread that asks for the rows.
+    event loop for the interpreter. A large response would block the event loop for too long, so it and all later ones
+    in the batch are read by the thread that calls `rows`.
     """
 
     def __init__(self, plan: Plan, answered: Sequence[Answered] = ()) -> None:

@@ -162,11 +162,11 @@ class Folder:
         self._before_write = before_write
 
     def is_done(self, key: Key) -> bool:
-        """Check whether a key, when the folder was loaded, had a response, or a failure that is left to `.retry()`."""
+        """Check whether, on loading, a key had a response or a failure that only `.retry()` requests again."""
         return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self, writer: str = "") -> None:
-        """Read the metadata of all parts or of those by one writer; ConfigurationError if they are of another sweep."""
+        """Read the metadata of all parts, or of one writer's; ConfigurationError if they belong to another sweep."""
         self.parts = {name: self._read(name) for name in self.place.names("parts") if writer in name}
         for part in self.parts.values():
             self.kind = self.kind or part.kind
@@ -218,7 +218,7 @@ class Folder:
         self.parts[name] = SweepPart(self.definition, self.kind, rows.keys, rows.failures, table.schema, table.num_rows)
 
     def next_name(self, writer: str = "") -> str:
-        """Return a name that sorts after all parts, because the later of two failures of a key counts."""
+        """Return a name that sorts after all parts, because a key's failure in a later part replaces an earlier one."""
         last = max((int(name[5:10]) for name in self.place.names("parts") if name[5:10].isdecimal()), default=0)
         return f"part-{last + 1:05}{f'-{writer}' if writer else ''}.parquet"
 
@@ -228,7 +228,7 @@ class Folder:
         return KeyedRows(table, self.parts[name].keys, self.parts[name].failures)
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:
-        """Return the rows of all parts, with the keys in this order; other keys come last, in the order of parts."""
+        """Return the rows of all parts in the `order` of keys; rows of other keys come last, in the order of parts."""
         # A worker may have written a part after the sweep ended.
         parts = [self.rows_of(name).without(twice) for name, twice in self._overlaps()]
         if not any(part.keys for part in parts):

@@ -268,7 +268,7 @@ class Lender:
         return min(max(left, 0.0) + _JUST_AFTER, _LONGEST_WAIT)
 
     def _until(self, instant: datetime, monotonic: float) -> float:
-        """Return the seconds until an instant, as given on each of two clocks; the smaller number if they differ."""
+        """Return the seconds until an instant, by the wall clock or the monotonic clock, whichever gives fewer."""
         return min((instant - self._clock.now()).total_seconds(), monotonic - self._clock.monotonic())
 
 

@@ -119,9 +119,9 @@ def sweep(
         resume: False to remove what an earlier sweep wrote to this folder and to start again.
         pages: False to read only the first page for each key.
         cursor: as in `pages`, for a cursor that is not recognized automatically.
-        cluster: a `dask.distributed.Client` whose workers make the calls and write to the folder, which all of them
-            must share. The session is lent to them as with `tk.lend`, and `call` is sent to them. If a worker dies,
-            what it has finished is not lost.
+        cluster: a `dask.distributed.Client` whose workers make the calls and write to the folder, which must be
+            accessible to all workers. The session is lent to them as with `tk.lend`, and `call` is sent to them. If a
+            worker dies, what it has finished is not lost.
 
     Raises:
         ConfigurationError: if an argument is wrong, or the folder belongs to a sweep with another origin, environment,
@@ -300,8 +300,8 @@ class SweepResult:
         If a folder does not fit into memory, read it with Polars, DuckDB or Dask instead.
 
         Args:
-            names: a table with the keys in a column, such as `session.accounts()` if they are ids. Its columns with
-                other identifiers, such as account numbers, are added after the keys.
+            names: a table with the keys in one column, such as `session.accounts()` if the keys are account IDs. Its
+                columns with other identifiers, such as account numbers, are added after the keys.
         """
         table = self._loaded().table(self._order)
         if names is not None:

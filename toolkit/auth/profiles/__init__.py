@@ -1,4 +1,4 @@
-"""Profiles: named credentials for one environment that are saved, or set in environment variables, not in code.
+"""Profiles: named credentials for one environment, kept outside code: saved, in environment variables or in `.env`.
 
 `load_credentials` looks in these places, and takes the whole profile from the first one that has it:
 
@@ -9,12 +9,12 @@
    keyring if there is one.
 
 Fields from two places are never combined: otherwise the `.env` of a cloned repository could change what one of the
-user's secrets is used for. With the settings of a practice service that runs in this process, the credentials of that
-service take precedence over saved profiles. A replay does not need credentials.
+user's secrets is used for. If the settings give the addresses of a practice service that runs in this process, the
+credentials of that service take precedence over saved profiles. A replay does not need credentials.
 
 - `saving` loads, saves, lists and removes profiles in these places, and registers practice services.
 - `fields` reads variables and `.env`, and converts credentials to fields and back.
-- `saved` reads and writes the files, which also contain the destinations, and has the key that encrypts them.
+- `saved` reads and writes the files, which also contain the destinations, and manages the key that encrypts the files.
 
 A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
 

@@ -3,7 +3,7 @@
 The variables TOOLKIT_<ENVIRONMENT>_<FIELD> and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD> are read from the environment
 or the project's `.env` file. The project may be a cloned repository, so its file may contain secrets but cannot pull in
 secrets from elsewhere: variables of the process are not expanded in it, it may not be a link to a file outside the
-project, and no value may name such a file. Another user's file is refused: it would choose the account.
+project, and no value may name such a file. A stranger's file is refused: it would choose the account.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ProfileFields:
     confined: bool = False  # True if the files must be inside it
 
     def profile(self) -> Profile:
-        """Return the profile as lists show it. This raises the same errors as `kind`."""
+        """Return the entry for this profile in lists of profiles. This raises the same errors as `kind`."""
         return Profile(self.name, self.environment, self.kind(), self.source)
 
     def kind(self) -> CredentialKind:
@@ -89,7 +89,7 @@ class ProfileFields:
         missing = [self._labels(name for name in REQUIRED[kind] if name not in present) for kind in fitting]
         if all(missing):
             what = f"cannot be used alone: credentials for {self.environment} also need {' or '.join(missing)}"
-            raise self._error(self.values, what, "Add what is missing, or remove the others.")
+            raise self._error(self.values, what, "Add what is missing, or remove the fields that are set.")
         return self.intended_kind()
 
     def intended_kind(self, wanted: CredentialKind | None = None) -> CredentialKind:
@@ -180,7 +180,7 @@ def variables_to_set(environment: Environment, name: str | None) -> str:
 def fields_in_variables(
     variables: Mapping[str, str], source: str, folder: Path, *, confined: bool = False
 ) -> list[ProfileFields]:
-    """Return the fields that variables set, one item for each profile. An empty variable counts as unset."""
+    """Return the fields that are set by variables, one item for each profile. An empty variable counts as unset."""
     profiles: dict[tuple[Environment, str], dict[str, Secret]] = {}
     for written in sorted(variables):
         place = _parse(written)

@@ -69,7 +69,7 @@ class SavedProfile:
     file: Path
 
     def profile(self) -> Profile:
-        """Return the profile as lists show it. No keyring is opened."""
+        """Return the entry for this profile in lists of profiles. No keyring is opened."""
         table = self._table()
         if "sealed" in table:
             return Profile(self.name, self.environment, CredentialKind(table["kind"]), KEYRING)

@@ -64,7 +64,7 @@ def running_services() -> list[RunningService]:
 
 
 def _services_at(environment: Environment, settings: Settings) -> list[RunningService]:
-    """Return the services that have the environment's addresses in the settings, latest first."""
+    """Return the services whose addresses are the ones in the settings for the environment, latest first."""
     wanted = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
     return [service for service in reversed(_SERVICES) if wanted.items() <= service.addresses.items()]
 
@@ -76,13 +76,13 @@ def practice_credentials(environment: Environment, settings: Settings) -> dict[s
 
 
 def is_over(environment: Environment, settings: Settings) -> bool:
-    """Return True if the settings have the addresses of a practice service in this process, and it has stopped."""
+    """Return True if the settings have the addresses of a practice service of this process that has stopped."""
     services = _services_at(environment, settings)
     return bool(services) and not services[0].credentials
 
 
 def is_practice(environment: Environment, credentials: Credentials | None, settings: Settings | None) -> bool:
-    """Return True if a practice service answers, judging by the credentials or, if it runs here, by the addresses."""
+    """Return True if the credentials are a practice service's, or the settings point to one running in this process."""
     if credentials is not None and credentials.is_practice:
         return True
     return settings is not None and bool(practice_credentials(environment, settings))
@@ -164,8 +164,8 @@ def load_credentials(
     """Return the credentials of a profile or, if the settings are for a running practice service, practice credentials.
 
     Without a name, the only profile of the environment is used or, if there are several, `default`. `settings` name the
-    project and the addresses that the credentials are about to be sent to. With `anywhere`, a saved profile is returned
-    whatever these addresses are.
+    project and the addresses that the credentials are about to be sent to. If `anywhere` is True, a saved profile is
+    returned regardless of these addresses.
 
     Raises:
         ConfigurationError: if no profile matches, or if the profile is incomplete, invalid or cannot be decrypted.
@@ -209,7 +209,7 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
     Args:
         credentials: a KeyPair, ClientSecret or ClientKey.
         name: the name to load them by: `tk.Session("paper", "research")`.
-        settings: by default those of the project; the credentials may be sent to their addresses.
+        settings: the credentials may be sent to the addresses in these settings; by default those of the project.
 
     Returns:
         The saved profile.

@@ -3,8 +3,8 @@
 A lock is held only to decide what to do: use the current token, wait for the caller who is fetching a new one, or
 fetch. It is never held across a request.
 
-A token request is sent again if that may help: 429, 5xx, `temporarily_unavailable` and broken connections may be
-temporary. The service document states no rate limits; the limits on retries are our choice (`transport.retry`).
+A token request is retried after failures that may be temporary: 429, 5xx, `temporarily_unavailable` and broken
+connections. The service document states no rate limits; the limits on retries are our choice (`transport.retry`).
 """
 
 from __future__ import annotations

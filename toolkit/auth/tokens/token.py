@@ -69,7 +69,7 @@ class Token:
 
     Attributes:
         access_token: the token, as a Secret.
-        issued_at: when its lifetime starts: the instant before it was requested.
+        issued_at: start of its lifetime, taken just before the request was sent.
         expires_at: when it ends, according to the service's `expires_in`.
         expires_monotonic: when it ends on the monotonic clock, in seconds.
         early: how many seconds before it expires to request a new one; by default a tenth of the lifetime, at most 10.
@@ -140,11 +140,11 @@ def read_token_response(
     """Return the token in a response of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
 
     The tokens in the response are added to the register of secrets. `expires_in` may be a number or numeric text. If it
-    is missing or null, the validity of section 8 applies (15 minutes). More than a day counts as a day. Anything else,
-    such as less than a second, is refused, because such a token could not be used.
+    is missing or null, the lifetime in section 8 of the service document applies (15 minutes). More than a day counts
+    as a day. A lifetime of less than a second, or a value that is not a number, is refused.
 
     `requested_at` and `requested_monotonic` are the instant before the request was sent, on both clocks. `scrub`
-    removes known secrets from text that an error quotes; the advice in an error is about `credentials`.
+    removes known secrets from text that an error quotes; `credentials` are the ones that its advice refers to.
     """
     try:
         fields = json.loads(body)
@@ -347,7 +347,7 @@ def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
 
 
 class FileTokenStore:
-    """Stores entries as files in a folder that only its owner may enter.
+    """Stores entries as files in a folder that only its owner can access.
 
     Nothing is read or written through a link. An entry must be a regular file that belongs to this user and has at most
     LARGEST_ENTRY bytes; anything else in its place counts as missing, and the next entry replaces it. Methods raise

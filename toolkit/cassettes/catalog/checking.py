@@ -53,7 +53,7 @@ def check_cassettes(
 
     Returns:
         One row per problem, file by file:
-            name (str): name or path that opens the file.
+            name (str): name or path to open the file with.
             kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale" or
                 "unplayed".
             line (Int64): its line, from 1, if it is known.
@@ -99,7 +99,7 @@ def _problems(
         elif played is not None and number not in played:
             call = f"{excerpt(found.request.method, 20)} {excerpt(found.request.uri, 160)}"
             next_step = "To remove it, run toolkit cassettes prune with the same notebooks or play log."
-            yield _Problem("unplayed", f"Nothing plays {call}.", next_step, *place)
+            yield _Problem("unplayed", f"{call} is never replayed.", next_step, *place)
     for finding in findings:
         what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
         yield _Problem("secret", what, _TO_SCRUB, finding.line or None)

@@ -77,7 +77,7 @@ def _changes_of_bodies(
     """Yield the differences between two bodies.
 
     A type that a path did not have before is a change. Null is not, since a value may be missing on some days. If a
-    path is missing, or an array empty, in one recording, its contents are not reported.
+    path is missing from one recording, or its array is empty there, the paths below it are not reported.
     """
     shapes = [_shape_of(old), _shape_of(new)]
     if not all(shapes):
@@ -140,7 +140,7 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
             old, new (Int64): number of the call in each recording, from 1; missing if the call is not in it.
 
     Raises:
-        CassetteMiss, CassetteCorrupt: if one of them does not exist or is not a cassette.
+        CassetteMiss, CassetteCorrupt: if a cassette does not exist, or a file is not a cassette.
     """
     settings = as_settings(settings)
     left, right = (read_cassette(cassette, settings) for cassette in (old, new))

@@ -119,7 +119,7 @@ def cassettes_in(folder: Path) -> list[Path]:
     """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out."""
     if not folder.is_dir():
         what = f"The folder {folder} does not exist."
-        raise ConfigurationError(what, "Record something first, or name another folder.", about="folder")
+        raise ConfigurationError(what, "Record something first, or pass another folder.", about="folder")
     files = []
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")

@@ -289,7 +289,7 @@ def _corrupt(source: str, why: str, line: int | None = None) -> CassetteCorrupt:
     where = f"{source}, line {line}" if line else source
     return CassetteCorrupt(
         f"{where} is not a cassette: {why}.",
-        "A cassette is a file in vcrpy's format, version 1. The file was not changed: fix it, or name another file.",
+        "A cassette is a file in vcrpy's format, version 1. The file was not changed: fix it, or pass another file.",
         about="cassette",
     )
 

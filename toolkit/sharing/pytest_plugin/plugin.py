@@ -57,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and the parts that the options need."""
+    """Register the marker, and with `--toolkit-unused` the plugin that lists unused cassettes."""
     config.addinivalue_line("markers", _MARKER)
     if config.getoption("toolkit_unused"):
         config.pluginmanager.register(UnusedCassettes(config), "toolkit-unused")
@@ -113,7 +113,7 @@ def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) 
 
 @pytest.fixture
 def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> AsyncSession:
-    """A `tk.AsyncSession` with the cassette of the test, for async tests of pytest-asyncio, anyio or asyncio.run()."""
+    """A `tk.AsyncSession` with the test's cassette, for tests that use pytest-asyncio, anyio or asyncio.run()."""
     from toolkit.session.session import AsyncSession
 
     return _or_fail(lambda: AsyncSession(**_arguments(request, toolkit_cassette)))
