@@ -211,7 +211,7 @@ class PracticeApp:
     def _number_of(self, request: Request, holder: str) -> int:
         number = self._numbers(holder).get(request.path_params["account_id"])
         if number is None:
-            raise RequestRefusedError(404, "not_found", "These credentials do not give access to this account.")
+            raise RequestRefusedError(404, "not_found", "These credentials do not have this account.")
         return number
 
 
