@@ -104,7 +104,7 @@ def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
             folders may load the `.env` of one of them for all.
 
     Raises:
-        ConfigurationError: if a file is too large to be read, so that it is unknown what it sets.
+        ConfigurationError: if a file is too large to be read, because it might set any variable.
     """
     names: dict[str, Path] = {}
     for file in _env_files(project, beside=beside):

@@ -52,7 +52,7 @@ def _parts_of(data: Any, *, numbers_as_text: bool, in_blocks: bool) -> Iterator[
     if isinstance(data, pd.DataFrame):
         raise TabulationError(
             "This is already a table.",
-            "Pass the service's response or its JSON; records= names a column of JSON text to parse.",
+            "Pass the service's response or its JSON. To parse a column of JSON text, name it with records=.",
         )
     source = "This text"
     if is_response(data):

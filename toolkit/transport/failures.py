@@ -59,7 +59,7 @@ class Advice(str):
 
 
 class ReplayedReason(str):
-    """A note on an error that a cassette replayed: one of the reasons in NO_CONNECTION."""
+    """A note on a replayed error that says why there was no connection: a reason in NO_CONNECTION."""
 
     __slots__ = ()
 

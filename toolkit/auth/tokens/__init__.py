@@ -1,1 +1,1 @@
-"""Access tokens: request one at a time (`single_flight`), decide when to renew it, and store it (`token`)."""
+"""Access tokens: request them, one request at a time (`single_flight`), and renew and store them (`token`)."""

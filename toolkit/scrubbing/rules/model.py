@@ -221,7 +221,7 @@ def _kind_of(name: str) -> str:
 def _path_pattern(path: str) -> tuple[re.Pattern[str], str]:
     """Return a pattern for a JSON path and all paths below it, as `_written` writes them, and the placeholder's kind.
 
-    A `..` step matches at the first position where it and the steps before the next `..` fit.
+    A `..` step matches at the first position where it and the steps up to the next `..` match.
     """
     pattern, name, is_open = "", "", False
     position = 1
