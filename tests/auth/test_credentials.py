@@ -244,7 +244,7 @@ def test_no_more_input():
 
 
 def test_not_where_typing_shows(monkeypatch):
-    """If what is typed cannot hide what you type, nothing is read."""
+    """If the terminal would show what is typed, nothing is read."""
 
     def show(_):
         warnings.warn("Can not control echo", getpass.GetPassWarning, stacklevel=1)

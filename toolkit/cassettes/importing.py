@@ -266,7 +266,7 @@ def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interactio
     if fields.get("_webSocketMessages") is not None or parts.scheme.lower() not in ("http", "https") or status == 101:
         raise _Unimportable("it is not an HTTP call")
     if not 100 <= status <= 999:
-        raise _Unimportable("it has no response")
+        raise _Unimportable("it has no response: the browser blocked or cancelled it, or it failed")
     if not method or not parts.netloc or not is_uri(uri):
         raise ValueError
     sent, received = _headers(request), _headers(response)

@@ -42,7 +42,7 @@ _KINDS: Final = {kind.replace(" ", "-"): kind for kind in CredentialKind}
 # RFC 7468 section 11, and RFC 1421 section 4.6.1.1 for the older form.
 _ENCRYPTED: Final = re.compile(r"-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type:\s*4,\s*ENCRYPTED")
 # The piped text for a field. A PEM ends with its END line; a JWK may have several lines, and ends with the input.
-_REFUSALS: Final = {401: "refused: these credentials are not accepted", 403: "refused: they do not allow this call"}
+_REFUSALS: Final = {401: "refused: these credentials are not accepted", 403: "refused: no permission for this call"}
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _KEY: Final = re.compile(r".*?-----END [A-Z ]*-----[^\n]*\n?|.*", re.DOTALL)
 app = terminal.command_group("credentials", help="Save, list, test and remove credentials.")

@@ -34,7 +34,7 @@ def practice(
     accounts: Annotated[int, typer.Option(help="Number of accounts of each broker partner.")] = 25,
     token_validity: Annotated[float, typer.Option(help="Seconds for which a token is accepted.")] = 900,
     delay: Annotated[float, typer.Option(help="Seconds to wait before each response.")] = 0.0,
-    rate_limit: Annotated[float | None, typer.Option(help="Calls per second that a caller may make.")] = None,
+    rate_limit: Annotated[float | None, typer.Option(help="Calls per second for each caller; more get 429.")] = None,
     port: Annotated[int, typer.Option(help="First of eight consecutive ports; 0 picks free ones.")] = 0,
     form: Annotated[
         str | None,

@@ -55,7 +55,7 @@ def scan(
 
     The JSON output has `version`, `findings`, `unreadable`, `skipped`, `unused_allowances`, `files` and `allowed`.
 
-    Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the command
+    The exit status is 0 if nothing is found, 1 if something is found, and 2 if a file cannot be read or the command
     line is invalid.
     """
     as_choice(form, _FORMATS, about="format")

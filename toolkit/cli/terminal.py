@@ -200,7 +200,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def print_rows(rows: list[dict[str, Any]], columns: Sequence[str], *, as_json: bool, empty: str = "") -> None:
-    """Print rows as JSON, or as a table of the given columns that are not empty; print `empty` if there are no rows."""
+    """Print rows as JSON or as a table without empty columns; if the table has no rows, print `empty` instead."""
     if as_json:
         print_json(rows)
     elif not rows:

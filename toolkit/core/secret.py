@@ -87,7 +87,7 @@ class Secret:
 class Register:
     """Secrets with their kinds, in the order in which they became known. Threads share it; nothing is ever removed.
 
-    A single dictionary operation adds a secret, so no lock is needed, for which a forked process could wait forever.
+    Adding a secret is one dictionary operation. It takes no lock, on which a finalizer or a forked process might block.
     """
 
     def __init__(self) -> None:

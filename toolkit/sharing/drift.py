@@ -104,7 +104,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     is_answered = False
     for number in range(len(recording)):
         if isinstance(unread := recording.interaction_or_error(number), CassetteCorrupt):
-            not_repeated.append(NotRepeated(number + 1, "", "", unread.what))
+            not_repeated.append(NotRepeated(number + 1, "", "", f"it cannot be read: {unread.what}"))
             continue
         # A recording made with stock vcrpy has real addresses and secrets.
         recorded = safe_to_show(recording.interaction(number), tape.scrubber)
@@ -143,7 +143,7 @@ def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette)
     try:
         tape.player.refuse_recorded_values(request)
     except AccessError as error:
-        return error.what
+        return f"it was refused: {error.what}"
     return "it has a placeholder in place of a secret" if placeholders_in(repr(request)) else ""
 
 
@@ -159,7 +159,7 @@ def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Intera
     except RECORDABLE as error:
         return recorded._replace(response=NO_ANSWER, failure=as_failure(error), elapsed=None)
     except AccessError as error:
-        return error.what
+        return f"it was refused: {error.what}"
     except (httpx.HTTPError, httpx.InvalidURL, SecretLeak):
         return "its answer cannot be decoded or checked"
 

@@ -32,7 +32,7 @@ _PROXY: Final = "Check the address of the proxy: it is set by proxy=, HTTPS_PROX
 NO_CONNECTION: Final = {
     NAME_UNKNOWN: "Check the name in the address, and the network; or replay a cassette, which needs no network.",
     NO_LISTENER: "Check the address and its port; if the service runs on this machine, it may have stopped.",
-    NO_TLS: "Check the address: it may need http:// instead of https://, or another port.",
+    NO_TLS: "Check the host and the port in the address; only an address on this machine may use http://.",
     PROXY_UNKNOWN: _PROXY,
     NO_PROXY: _PROXY,
 }
@@ -59,7 +59,7 @@ class Advice(str):
 
 
 class ReplayedReason(str):
-    """A note on a replayed error that says why there was no connection: a reason in NO_CONNECTION."""
+    """A note on a replayed error: why the connection failed. It is one of the keys of NO_CONNECTION."""
 
     __slots__ = ()
 
@@ -117,7 +117,7 @@ def is_lasting(error: BaseException) -> bool:
 
 
 def no_connection(error: BaseException) -> str:
-    """Return the reason in NO_CONNECTION for which there was no connection, or "" if the error does not give one."""
+    """Return why the connection failed, as a key of NO_CONNECTION, or "" if the error does not say."""
     noted = note_of(error, ReplayedReason)
     if noted:
         return noted

@@ -55,7 +55,7 @@ _WITH_CURSOR: Final = (
     "With cursor=({}, PARAMETER), tk.pages and tk.sweep read all pages; "
     "PARAMETER is the query parameter that the service documents."
 )
-_WITHOUT_CURSOR: Final = "There is no cursor at {}. Leave out cursor=; tk.pages and tk.sweep then read all pages."
+_WITHOUT_CURSOR: Final = "There is no cursor at {}. Without cursor=, tk.pages and tk.sweep can find the next page."
 _SIGNS: Final = re.compile(r"[\W_]+")
 
 
@@ -119,7 +119,7 @@ def check_origin(url: httpx.URL, first: httpx.URL) -> None:
     """
     if url.userinfo:
         raise UnsafeAddress(
-            "The next page has a user name or password in its URL.", "Nothing was sent; report this to the service."
+            "The next page has a user name or password in its URL.", "It was not requested; report it to the service."
         )
     is_recorded = url.scheme == "https" and url.host in _SYMBOLIC_HOSTS
     if not is_recorded and origin(url) != origin(first):

@@ -52,6 +52,7 @@ class Rules:
             text, the call is not recorded.
         pseudonyms: names of fields and headers with personal data, or JSON paths, which begin with `$`. A value is
             replaced by the same stand-in everywhere, in the format of the value, so that tables can still be joined.
+            Without the key, nobody can recover the value.
         key: the key of the stand-ins, at least 16 characters. The default key is created in the user's configuration
             folder at first use, so it differs from user to user.
 

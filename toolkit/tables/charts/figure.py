@@ -146,7 +146,7 @@ def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple
 def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: str = "") -> None:
     """Write the label of each row above its marks on the left, and its value on the right; the first row is on top.
 
-    If there are no rows, write the text in the argument `nothing` instead.
+    If there are no rows, `nothing` is shown, such as "No call has finished."
     """
     for row, (label, word) in enumerate(zip(labels, words, strict=True)):
         for x, text, side in ((0, label, "left"), (1, word, "right")):
