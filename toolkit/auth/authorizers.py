@@ -68,7 +68,7 @@ def authorization(credentials: Credentials, token: Token | None = None, number: 
 
 
 class TokenRequest(NamedTuple):
-    """A token request that has the credentials in its form fields, and the version of the form that is recorded."""
+    """A token request with the credentials in its form fields, and the form to record in its place."""
 
     request: httpx.Request
     recorded_form: bytes
@@ -123,7 +123,7 @@ class BearerAuthorizer:
         return self.grant_at(self._clock.now(), self._clock.monotonic())
 
     def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
-        """Return the grant if it is usable at these readings of the wall clock and the monotonic clock, or None."""
+        """Return the grant if it is usable at the given wall-clock and monotonic times, or None."""
         token, grant = self._source.token, self._grant
         if token is None or monotonic >= token.renew_monotonic or now >= token.renew_at:
             return None

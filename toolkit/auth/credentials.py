@@ -1,4 +1,4 @@
-"""The base class of all credentials, each bound to one environment, and functions that ask for and check their values.
+"""The base class of credentials, and functions that prompt for their values and check them.
 
 Section 1, rule 5 of the service document: credentials of one account or environment are not accepted by another.
 
@@ -7,7 +7,7 @@ string in its error. These functions return the value to keep, or raise a Config
 does not quote its value. Call them only from a `frameless` function, because their stack frames contain the value.
 
 Secrets are hidden while they are typed. The notebook file and IPython's history store the source of each cell, and
-JupyterLab stores answers to `input()` in the notebook. The toolkit cannot remove secrets there, so it warns the user.
+JupyterLab stores answers to `input()` in the notebook. The toolkit cannot remove them from there, so it warns the user.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Field(NamedTuple):
     write: Callable[[Any], Any] = lambda value: value  # converts the attribute to text; None omits the field
 
     def text_of(self, credentials: Credentials) -> Secret | None:
-        """Return the text of this field for credentials, or None if it is left out."""
+        """Return the value of this field of the credentials as text, or None if it is not set."""
         text = self.write(getattr(credentials, self.argument or self.name, None))
         return None if text is None else Secret(text if isinstance(text, Secret) else str(text))
 
@@ -223,8 +223,8 @@ def field_in_words(field: str) -> str:
 def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
     """Warn if the source of the running IPython cell, or an answer to its `input()`, contains one of these secrets.
 
-    This does not import IPython, so it costs nothing when IPython is not running. It raises nothing, unless the user
-    has turned warnings into errors.
+    This does not import IPython, so it costs nothing outside a notebook. It raises an error only if warnings are turned
+    into errors.
     """
     try:
         cells = shell().history_manager.input_hist_raw  # type: ignore[union-attr]
@@ -255,10 +255,10 @@ def remember_input(answer: object) -> None:
 
 
 def _holds(source: str, secret: str) -> bool:
-    r"""Return True if source code contains a secret: verbatim, escaped as in a string literal, or one line of it.
+    r"""Return True if source code contains a secret, or a line of it, verbatim or escaped as in a string literal.
 
-    PEM text may be written with line breaks, with `\n` escapes, or with neither. So this searches for each of its lines
-    except the BEGIN and END lines, which are not secret.
+    PEM text may be written with line breaks, with `\n` escapes, or with neither. So each line is searched for
+    separately, except the BEGIN and END lines, which are not secret.
     """
     lines = [line.strip() for line in secret.splitlines()]
     parts = lines if len(lines) > 1 else (secret, repr(secret)[1:-1], json.dumps(secret)[1:-1])

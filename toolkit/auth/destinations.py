@@ -1,4 +1,4 @@
-"""Destinations: credentials are sent only to those that they are bound to or that were allowed for them.
+"""Check that credentials are sent only to destinations that they are bound to or that the user allowed.
 
 A destination is an address with its path prefix or, for a key pair, the prefix of its headers. The `toolkit.toml` of a
 project names destinations, and a project may come from anybody.
@@ -8,14 +8,14 @@ project names destinations, and a project may come from anybody.
   If only a file of the project names an address, the user has to allow it first, as with a new host in SSH.
 - A `.env` file belongs to its project: a clone may contain one, and editors load it into the process's environment. A
   variable that a `.env` file in or near the project sets therefore counts as set by the project, whatever its value.
-- Credentials made in code need no permission; if destinations were allowed for them before, a file may name only those.
+- Credentials made in code need no permission. But once destinations are allowed for them, files may name only those.
 - Loopback addresses need no permission, because the practice service uses them. But any user of this machine can listen
-  on them, so they are checked for saved profiles, and for credentials with remembered destinations if a file of the
-  project names a loopback address. If all addresses are loopback addresses, the same applies to the header prefix.
+  on them. So they are checked for saved profiles and, if a project file names a loopback address, for all credentials
+  with remembered destinations. If all addresses are loopback addresses, the same applies to the header prefix.
 
 What the user allowed is stored in `destinations.json` in the configuration folder, twice: by environment, for checks
 before a secret is typed, and by credentials. The file identifies credentials only by an HMAC with the key in
-`destinations.key`, so nobody can test guesses of a secret against the file alone. A replay checks nothing.
+`destinations.key`, so guesses of a secret cannot be tested with this file alone. Nothing is checked during replay.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ class Destination(NamedTuple):
 
     @property
     def is_of_project(self) -> bool:
-        """True if it is named by a file of the project, not by the user."""
+        """True if a project file set this destination, rather than the user."""
         return isinstance(self.place, Path)
 
     @property
     def is_loopback(self) -> bool:
-        """True if it is an address of this machine."""
+        """True if this is a loopback address."""
         return self.name != HEADER_PREFIX and is_loopback(Address.parse(self.text, setting="The address").host)
 
 
@@ -184,7 +184,7 @@ def note_destinations(environment: Environment, destinations: list[Destination])
 
 
 def uses_of(credentials: Credentials) -> Uses:
-    """Return where credentials may be sent: what they are bound to, and what was allowed."""
+    """Return the destinations that credentials are bound to, and those that were allowed for them."""
     remembered = _remembered(credentials) or _UNUSED
     bound = {name: {text: "as saved"} for name, text in (credentials.binding or {}).items()}
     return {name: {**bound.get(name, {}), **remembered.get(name, {})} for name in {**bound, **remembered}}

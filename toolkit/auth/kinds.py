@@ -1,7 +1,7 @@
 """The kinds of credentials: a key pair, a client secret or a client key (sections 5.1 and 5.2 of the service document).
 
-Each class defines the fields of a kind, which profiles read and write, and how it authenticates the caller. Who may use
-it is defined in `core.document`.
+Each class defines the fields of a kind, which profiles read and write, and how it authenticates the caller.
+`core.document` defines which environments accept it.
 
 Constructors check strings, because httpx would quote an invalid string in its error. They are `frameless`, so that no
 traceback shows the text. They add every secret to the process's register, which keeps it out of recordings, logs and
@@ -102,7 +102,7 @@ class KeyPair(Credentials):
 
 
 def _as_form_fields(value: object) -> Mapping[str, str | Secret]:
-    """Return further form fields of the token request as an immutable copy; None gives an empty one.
+    """Return additional form fields of the token request as an immutable mapping, which is empty for None.
 
     Only the user knows what a field means to the service, so most values are kept as Secrets.
     """

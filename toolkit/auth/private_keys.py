@@ -1,8 +1,8 @@
 """Read private keys from PEM, a JWK or a JWK set (a string or a file), create new ones, and sign assertions.
 
 `cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, encrypted too), and PyJWT reads a JWK (RFC 7517). A string is always
-key text, and a file is always a Path. Damaged text is refused, not repaired. The frames below `as_signer` contain the
-key, so its errors do not show them (`frameless`), and errors of other libraries, which may quote the key, are replaced.
+key text, and a file is always a Path. Damaged text is refused, not repaired. The stack frames below `as_signer` contain
+the key, so tracebacks omit them (`frameless`). Errors of other libraries are replaced, because they may quote the key.
 
 private_key_jwt follows RFC 7523 sections 2.2 and 3. An assertion is built and signed again for every token request. Its
 claims follow RFC 7523 section 3 and OpenID Connect Core 1.0 section 9. PyJWT does not build assertions here, because it
@@ -134,8 +134,8 @@ def client_assertion(
 ) -> Secret:
     """Return a new signed assertion, valid for `lifetime` seconds from `now`, and add it to the register.
 
-    The issuer and the subject are `client_id`; the recipient is `audience`, as a single string. There is no `nbf`, so a
-    clock slightly out of step with the server's does no harm. If `typ` is None, the header has no `typ`.
+    The issuer and the subject are `client_id`; the recipient is `audience`, as a single string. There is no `nbf`
+    claim, so it does not matter if this machine's clock is slightly fast. If `typ` is None, the header has no `typ`.
     """
     algorithm, key_id = describe_signer(signer)
     header = {"alg": algorithm, "typ": typ, "kid": key_id}

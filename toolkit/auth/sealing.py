@@ -22,7 +22,7 @@ _SALT: Final = b"service-access-toolkit\x00\x02"  # the number is the version of
 
 
 class Seal:
-    """Encrypts and decrypts the data of one purpose.
+    """Encrypts and decrypts data for one purpose.
 
     The key is derived from the secret and the purpose (HKDF, RFC 5869) and encrypts with Fernet (AES-128-CBC and
     HMAC-SHA256). Data sealed for one purpose cannot be opened for another, even with the same secret.

@@ -151,7 +151,7 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     Args:
         response: the response.
-        ended: called once, when the body is read or closed, or dropped while it is open.
+        ended: called once, when the body has been read, closed or garbage-collected.
         record: called with the complete body, or with a part of it and the headers to record instead of the response's
             own. If it is None, the body is not recorded.
         name: names the call in warnings.

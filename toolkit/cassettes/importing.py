@@ -1,7 +1,7 @@
 """`tk.import_cassette`: make a clean cassette from a HAR file, or from a vcrpy cassette that was not scrubbed.
 
 The file is never changed. A recording made by the toolkit says how each call was authorized. An imported cassette gets
-the same note for the calls of the environment that the caller names, so that it replays in a session without arguments.
+the same note for the calls of the environment that the caller names, so that a session can replay it.
 
 HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/) is read in the variants that browsers and proxies write. An
 entry without a stored body is left out: replaying it would return a response that nobody received.

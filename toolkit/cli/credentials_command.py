@@ -295,8 +295,8 @@ class _Probe(NamedTuple):
 def _probes(session: Session) -> Iterator[_Probe]:
     """Call each interface of a live session once; the first call of a broker partner requests a token.
 
-    The service document shows no path of the market data interface (section 4.2), so its address is called: a response
-    only proves that it was reached and did not refuse the caller. Failures are results; bodies are not read.
+    The service document shows no path of the market data interface (section 4.2), so its base address is called. A
+    response only proves that it was reached and did not refuse the caller. Failures are results; bodies are not read.
     """
     rules = session.environment.rules
     for interface in rules.addresses:

@@ -65,7 +65,7 @@ def practice(
 
 
 def how_to_call(form: str, addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Iterator[str]:
-    """Yield the lines with the practice service's addresses and credentials. Nothing else prints credentials."""
+    """Yield the lines with the practice service's addresses and credentials. No other function prints credentials."""
     yield "# A practice service, for this machine only. Its credentials stop working when it stops."
     if form == "env":
         yield "# The toolkit does not read addresses from .env. Copy them to toolkit.toml:\n# [addresses]"

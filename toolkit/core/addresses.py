@@ -20,7 +20,7 @@ _EXAMPLE = "Use an address such as https://api.example.com, without a query, a f
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if a host name means this machine: `localhost` or a loopback address. Nothing is looked up."""
+    """Return True if a host name means this machine: `localhost` or a loopback address. No DNS lookup is made."""
     if host == "localhost":
         return True
     try:

@@ -87,7 +87,7 @@ class Secret:
 class Register:
     """Secrets with their kinds, in the order in which they became known. Threads share it; nothing is ever removed.
 
-    Adding a secret is one dictionary operation. It takes no lock, on which a finalizer or a forked process might block.
+    Adding a secret is one dictionary operation, without a lock that could block a finalizer or a forked process.
     """
 
     def __init__(self) -> None:

@@ -144,7 +144,7 @@ def toml_string(text: str) -> str:
 
 
 def source_lines(notebook: str) -> list[int]:
-    """Return the line (from 1) where each cell's source starts; [] unless it is formatted as Jupyter writes it."""
+    """Return the line (from 1) where each cell's source starts; [] unless the notebook has Jupyter's formatting."""
     return [number for number, line in enumerate(notebook.split("\n"), 1) if line.startswith('   "source":')]
 
 

@@ -151,7 +151,7 @@ def config_folder() -> Path:
 
 
 def user_key(name: str, *, makes: bool) -> bytes | None:
-    """Return the 32-byte key in the file `<name>.key`; if it does not exist, create it if `makes`, else return None.
+    """Return the 32-byte key in `<name>.key`. If the file does not exist, return None or, with `makes`, create it.
 
     Raises:
         OSError: if the key cannot be read or created, or if the file does not contain such a key.

@@ -1,7 +1,7 @@
 """What people use in a notebook: the panel, the cell magic and masking.
 
-- `panel`: `tk.panel()` and its widget, which connects and shows the session. At the top is the form (`panel_form`),
-  below it the session (`panel_view`, with its .js and .css).
+- `panel`: `tk.panel()` and its widget, which connects and shows the session. The form (`panel_form`) is at the top, and
+  the session (`panel_view`, with its .js and .css) is below it.
 - `secret_input`: the fields of the form, with their .js and .css; their text stays in the page. A secret goes from the
   page to the credentials in one binary message; everything visible is in traits, which are saved with the notebook.
 - `connecting`: opens the session, tries it with one call, and describes what went wrong.

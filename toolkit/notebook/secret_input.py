@@ -1,9 +1,9 @@
 """Fields for secrets. Their text stays in the page until the kernel asks for it, and is never in a trait.
 
-A trait is saved with the notebook, even if the user typed its text but did not submit it. Instead, when the kernel
-asks, the page sends the text as the binary part of a message, which is not kept in the notebook, the widget state or a
-kernel's debug log. Afterwards the kernel tells the page which fields to empty: all of them if the values were accepted,
-or only the field of the refused secret.
+Traits are saved with the notebook, even text that was typed but not submitted. Instead, when the kernel asks, the page
+sends the text as the binary part of a message, which is not kept in the notebook, the widget state or a kernel's debug
+log. Afterwards the kernel tells the page which fields to empty: all of them if the values were accepted, or only the
+field of the refused secret.
 
 `FIELDS` are the fields of each kind of credentials, `SecretInput` shows them, and `make_credentials` makes credentials
 from what was typed.

@@ -239,8 +239,8 @@ class PracticeService:
             options: the other arguments of `tk.Session`, such as `cassette` and `mode`.
 
         Raises:
-            ConfigurationError: if no credentials have that name, or the service was never started. ToolkitError: as in
-                `tk.Session`.
+            ConfigurationError: if no credentials have that name, or the service was never started.
+            ToolkitError: as in `tk.Session`.
         """
         return Session(credentials=self.credentials[name], settings=self.settings, **options)
 

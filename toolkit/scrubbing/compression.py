@@ -98,7 +98,7 @@ def _pieces(data: bytes, at: int, window_bits: int) -> Generator[bytes, None, in
     `window_bits` is as in `zlib.decompressobj`.
 
     Raises:
-        zlib.error: if it is invalid or truncated, or has a header that does not end.
+        zlib.error: if it is invalid or truncated, or its header has no end.
     """
     start, has_begun = at, False
     inflater = zlib.decompressobj(window_bits)

@@ -265,7 +265,7 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _merged(data: bytes, hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits in order and without overlaps; of overlapping hits, the one with the longest secret is kept."""
+    """Return the hits in order. If hits overlap, only the one with the longest secret is kept."""
     joined: list[Hit] = []
     for each in sorted(hits, key=lambda hit: (hit.start, hit.end)):
         hit = each
@@ -294,7 +294,7 @@ def _fitted(data: bytes, hit: Hit) -> Hit:
 def _is_other_use(data: bytes, hit: Hit) -> bool:
     """Check whether a weak value that a request used as a credential is a JSON key or a path segment here.
 
-    Such a value may be an ordinary word, which responses also use for other things.
+    Such a value may be an ordinary word that occurs in responses with another meaning.
     """
     before = data[hit.start - 1 : hit.start]
     is_key = before in (b'"', b"'") and re.compile(_KEY_END).match(data, hit.end)

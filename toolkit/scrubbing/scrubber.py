@@ -115,7 +115,7 @@ class Scrubber:
         return [*self.known.replaced(), *(self._rules.pseudonyms.made() if self._rules else ())]
 
     def values_behind(self, stand_ins: Collection[str], candidates: Iterable[str]) -> dict[str, str]:
-        """Return the candidates whose pseudonym is one of `stand_ins`, with the pseudonyms; none if there is no key."""
+        """Return each candidate whose pseudonym is in `stand_ins`, with the pseudonym; none if there is no key."""
         return {} if self._rules is None else self._rules.pseudonyms.value_of(candidates, stand_ins)
 
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
@@ -189,7 +189,7 @@ class Scrubber:
         return message, body
 
     def _change_for(self, *found: tuple[Any, bytes]) -> _Change:
-        """Return the cheapest function that replaces everything necessary in these messages; most contain no secret."""
+        """Return the cheapest function that replaces all that has to be replaced; most messages contain no secret."""
         parts = []
         for message, body in found:
             parts.append((message.uri if isinstance(message, RecordedRequest) else message.reason).encode(*_CODEC))

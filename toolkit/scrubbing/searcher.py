@@ -25,7 +25,7 @@ _SPACE, _PLUS, _BACKSLASH, _APOSTROPHE = b" +\\'"
 
 
 class Hit(NamedTuple):
-    """A secret in a view. `length` is that of the text searched for; of overlapping hits, the longest is replaced."""
+    """A secret in a view. `length` is the `length` of the needle; if hits overlap, the longest is replaced."""
 
     secret: Secret
     length: int
@@ -129,7 +129,7 @@ def _span(data: bytes, start: int, end: int, needle: Needle) -> tuple[int, int] 
 
 
 def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
-    """Return the position after these characters, or None if other characters are there instead."""
+    """Return the position after the given characters, or None if they do not follow."""
     ignored = _LINE_ENDS
     for character in characters:
         while 0 <= (seen := at if step > 0 else at - 1) < len(data) and data[seen] in ignored - {character}:
@@ -144,7 +144,7 @@ def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
 
 
 def _beyond_base64(data: bytes, at: int, count: int, step: int) -> int:
-    """Return the position after this number of base64 characters, or after fewer if another character follows."""
+    """Return the position after skipping at most `count` base64 characters."""
     while count and 0 <= (seen := at if step > 0 else at - 1) < len(data):
         if data[seen] in _IN_BASE64:
             count -= 1

@@ -202,7 +202,7 @@ def _alphabet_of(text: str) -> tuple[int, int]:
 
 @cache
 def _prices() -> tuple[bytes, list[list[float]]]:
-    """Return a table that maps characters to numbers, and the price in bits of each pair of numbers."""
+    """Return a number for each character, and the price in bits of each pair of numbers."""
     following = [row for group in _FOLLOWING for row in group]
     characters = (
         [(letter, _LOWER) for letter in _ALPHABET]

@@ -206,7 +206,7 @@ def is_core_name(name: str, place: Place) -> bool:
 
 @lru_cache(maxsize=8192)
 def needs_strong_value(name: str, place: Place) -> bool:
-    """Check whether a weak value under the name of a credential is left as it is, even in a request.
+    """Check whether a weak value under this name is kept, even in a request.
 
     This applies to names such as `key`, `session` and `code`. People do choose weak values for names such as `password`
     or `api_key`; these are replaced in place.
@@ -299,7 +299,7 @@ def secret_kind(name: str, value: str, place: Place, strength: Strength) -> str 
 
 @lru_cache(maxsize=1024)  # the rows of a response repeat the same values
 def decision_on(name: str, value: str, place: Place, message: MessageKind) -> Decision | None:
-    """Return how to treat a named value in a message, or None if it is not a credential."""
+    """Decide how to treat a named value in a message; return None if it is not a credential."""
     kind = credential_kind(name, place)
     if kind is None or not value.strip() or is_placeholder(value):
         return None

@@ -112,7 +112,7 @@ class Sender:
         return self.ledger.last_ended_at() or (self.cassette and self.cassette.recorded_at) or EPOCH
 
     def account_with(self, cassette: Cassette | None) -> str:
-        """Return the kind of account that is called with this cassette: "real account", "practice", or "" for neither.
+        """Return the kind of account that receives the calls: "real account", "practice", or "" for neither.
 
         A replay reaches no account, and a recording does not say whether it was made with a practice service.
         """
@@ -221,7 +221,7 @@ class SessionRequest(Outgoing):
 
 
 def _outcome(request: httpx.Request) -> Flow[Any]:
-    """Send a request; return the response, or the error if there is none."""
+    """Send a request; return the response, or the error if no response came."""
     try:
         return (yield request)
     except httpx.TransportError as error:

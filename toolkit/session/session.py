@@ -264,7 +264,7 @@ class BaseSession(Generic[ClientType]):
         )
 
     def __dir__(self) -> list[str]:
-        """Leave out the interfaces that this environment does not have, so that completion only offers what works."""
+        """List attributes without the interfaces that this environment does not have, for completion."""
         absent = {str(interface) for interface in Interface if interface not in self.environment.rules.addresses}
         return [name for name in super().__dir__() if name not in absent]
 
@@ -282,7 +282,7 @@ class BaseSession(Generic[ClientType]):
             return self._clients[interface]
 
     def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the table with a note of where it came from, for charts."""
+        """Return the table with its source noted in `attrs`, for charts."""
         table.attrs["source"] = self._sender.source()
         return table
 

@@ -1,7 +1,7 @@
 """`drift`: repeat recorded GET and HEAD requests live, and report how the responses differ today.
 
-Only GET and HEAD are repeated: they are safe (RFC 9110 section 9.2.1). All other calls are listed but never sent. The
-    same goes for calls that contain a placeholder or pseudonym from the recording, because the service never issued it.
+Only GET and HEAD are repeated: they are safe (RFC 9110 section 9.2.1). Other calls, and calls that contain a
+placeholder or pseudonym from the recording, are listed but never sent.
 """
 
 from __future__ import annotations

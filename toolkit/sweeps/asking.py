@@ -53,7 +53,7 @@ Outcome: TypeAlias = Answered | KeyFailure
 
 @dataclass(slots=True)
 class Plan:
-    """What a sweep requests, from where, and how rows are made. A cluster gets it without the client."""
+    """The requests of a sweep, and how rows are made from the responses. It is sent to a cluster without the client."""
 
     client: Any
     call: Callable[[Any], Any]
@@ -64,7 +64,7 @@ class Plan:
     hint: str = ""  # about the rows of a response, such as that it has two lists of records
 
     def asking(self, key: Key, lane: int) -> Flow[Outcome]:
-        """Request a key and return the outcome. Errors that every other key would run into are raised."""
+        """Request a key and return the outcome. Errors that would also stop all other keys are raised."""
         bodies: list[bytes] = []
         request: httpx.Request | None = None
         try:
@@ -166,7 +166,7 @@ class Batch:
                 self._read(outcome)
 
     def rows(self, kind: KeyKind | None) -> tuple[list[KeyedRows], list[KeyFailure]]:
-        """Return the rows of the responses, and the keys whose responses are not rows, or do not fit their columns."""
+        """Return the rows of the responses, and the keys whose responses have no rows or do not fit the columns."""
         if not self._answered:
             return [], []
         try:

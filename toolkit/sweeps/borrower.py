@@ -44,7 +44,7 @@ _NAMES: Final = {*dir(Session), "environment", "credentials", "settings", "is_pr
 
 
 class Terms(NamedTuple):
-    """What a worker needs to know about the lender's session, without a secret."""
+    """The facts about the lender's session that a worker needs. They contain no secret."""
 
     loan: str  # name of the loan
     environment: str
@@ -94,7 +94,7 @@ def session_for(terms: Terms) -> Session | AsyncSession:
 
 
 class Published(NamedTuple):
-    """What a lender publishes, as plain data that Dask's scheduler can keep. It has durations, not clock times."""
+    """A lender's message, as plain data for Dask's scheduler. Times are durations, because clocks differ."""
 
     edition: int  # number of the publication, from 1
     number: int = 0  # of the token in the loan, from 1; 0 without a token
@@ -108,7 +108,7 @@ class Published(NamedTuple):
 
 
 class WorkerBoard:
-    """Where a borrower reads what was published. Created in a task's own thread on a worker; any thread may use it."""
+    """Reads the lender's messages from the scheduler. Create it on a task's own thread; any thread may use it."""
 
     def __init__(self, loan: str) -> None:
         self._loan = loan
@@ -116,7 +116,7 @@ class WorkerBoard:
         self._client: Any = None
 
     def read(self) -> object:
-        """Return what the lender published last; TokenError if the scheduler does not answer."""
+        """Return the lender's latest message. Raises TokenError if the scheduler does not answer."""
         variable = dask_distributed().Variable
         return self._call(lambda client: variable(TOPIC + self._loan, client=client).get(timeout=_READ_WITHIN))
 
@@ -184,7 +184,7 @@ class Borrower:
             pause = min(pause * 1.5, _LONGEST_PAUSE)
 
     def _read(self) -> Published:
-        """Return what the lender published. Its token is added to the register of secrets."""
+        """Return the lender's latest message, after adding its token to the register of secrets."""
         fields = self._board.read()
         if not isinstance(fields, Mapping) or fields.keys() != set(Published._fields):
             raise TokenError(f"The loan {self._loan} was published by another version of the toolkit.", GONE)
@@ -220,7 +220,7 @@ class BorrowedCredentials(Credentials):
 
 
 class BorrowedAuthorizer(BearerAuthorizer):
-    """Adds a lender's access token to calls. After a 401, it tries the lender's newest one once; it requests none."""
+    """Adds a lender's access token to calls. After a 401, it tries the lender's newest token once."""
 
     _credentials: BorrowedCredentials
     _accepted: Secret | None = None

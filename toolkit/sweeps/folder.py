@@ -53,7 +53,7 @@ _ANEW: Final = "Sweep into another folder; resume=False empties this one and sta
 
 
 class SweepPlace:
-    """Where the files of a sweep are: its folder, and the one beside it.
+    """The location of a sweep's files: its folder, and the folder beside it.
 
     On a disk, writing is atomic, and a lock keeps other sweeps out. Remote file systems are not locked: only one
     process at a time may write there. An object store replaces an object in one step; on other remote file systems, a
@@ -187,7 +187,7 @@ class Folder:
             self.place.remove("parts", name)
 
     def repair(self) -> None:
-        """Remove duplicate keys, which may exist after a worker was cut off; no other sweep may write meanwhile."""
+        """Remove duplicate keys, which a worker that was cut off may leave. No other sweep may be writing."""
         for name, twice in self._overlaps():
             if twice:
                 rows = self.rows_of(name).without(twice)

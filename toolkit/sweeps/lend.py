@@ -187,7 +187,7 @@ def refuse_open_addresses(addresses: Iterable[str]) -> str:
 
 
 class Lender:
-    """Keeps a token for the borrowers, renews it shortly before it expires, and determines what to publish.
+    """Keeps a token for the borrowers, renews it shortly before it expires, and prepares the messages to publish.
 
     One thread calls `run`; other threads may call `fields` and `note` meanwhile. No event loop is needed.
     """
@@ -217,7 +217,7 @@ class Lender:
                     self._wake.set()
 
     def fields(self) -> dict[str, Any]:
-        """Return what to publish now, with the next edition number."""
+        """Return the message to publish now, with the next edition number."""
         with self._lock:
             self._edition += 1
             token, published = self._token, Published(self._edition, self._number, problem=self._problem)
@@ -273,7 +273,7 @@ class Lender:
 
 
 def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
-    """Return what a worker needs from a session that can be lent; raises the same errors as `lend`."""
+    """Return the terms of a session that can be lent. Raises the same errors as `lend`."""
     if not isinstance(session, Session | AsyncSession):
         raise wrong_type("session", "a Session or an AsyncSession", session, "Open one with tk.Session().")
     sender, network, credentials = session._sender, session._below, session.credentials  # noqa: SLF001

@@ -68,7 +68,7 @@ class KeyedRows(NamedTuple):
 
 
 class SweepPart(NamedTuple):
-    """A part without its rows."""
+    """The metadata of a part."""
 
     definition: Definition
     kind: KeyKind | None
@@ -114,7 +114,7 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
 
 
 class KeySource:
-    """Keys to request, which threads or tasks take one by one: each unfinished key once."""
+    """The unfinished keys. Threads or tasks take them one by one, each key once."""
 
     def __init__(self, keys: Iterable[Any], *, kind: KeyKind | None, is_done: Callable[[Key], bool]) -> None:
         length = operator.length_hint(keys, -1)
@@ -270,7 +270,7 @@ def fitting(target: pa.Schema, tables: Iterable[pa.Table]) -> pa.Schema:
 
 
 def with_columns(table: pa.Table, target: pa.Schema) -> pa.Table:
-    """Return the table converted to exactly these columns and types, which it is known to fit."""
+    """Return the table converted to these columns and types, which it must fit."""
     return pa.table([_converted(table, index, column) for index, column in enumerate(target)], schema=target)
 
 

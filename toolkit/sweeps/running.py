@@ -191,7 +191,7 @@ class Run:
             self._part = None
 
     def _count(self, outcome: Outcome) -> None:
-        """Count an outcome; raise after too many keys in a row without a response, or with 401, 408, 429 or 5xx."""
+        """Count an outcome; raise an error if too many keys in a row got no response, or 401, 408, 429 or 5xx."""
         if not isinstance(outcome, KeyFailure):
             self.answered += 1
             self._in_vain = 0
@@ -237,7 +237,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What all tasks of a sweep share; it is sent to the workers and contains no secret."""
+    """Data that all tasks of a sweep share. It is sent to the workers and contains no secret."""
 
     plan: Plan  # without its client
     lent: Any  # the handle of the session

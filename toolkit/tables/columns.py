@@ -140,7 +140,7 @@ def packed(values: list[Any]) -> Any:
 
 
 def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
-    """Return the values with the type inferred from them and from the column's name, and note losses.
+    """Return the values with the type inferred from them and from the column's name, and note lost digits.
 
     They are an Arrow array, or a list of objects if the types are mixed.
     """
@@ -184,7 +184,7 @@ def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
 
 
 def _object(value: Any, numbers: Numbers, name: str) -> Any:
-    """Return one value of a column of mixed types: a number as `numbers` says, anything else as it is."""
+    """Return one value of a column of mixed types; only numbers are converted, as `numbers` says."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if numbers == "text":
@@ -297,7 +297,7 @@ def _noted(values: Any, texts: Any, losses: Losses, name: str) -> Any:
 
 
 def _all_match(texts: Any, pattern: str) -> bool:
-    """Return True if there are strings and all match; the first is checked on its own, as most columns fail on it."""
+    """Return True if there are strings and all match; the first is checked on its own, because it usually decides."""
     index = pc.index(pc.is_valid(texts), True).as_py()
     if index < 0 or re.fullmatch(pattern, texts[index].as_py(), re.ASCII) is None:
         return False

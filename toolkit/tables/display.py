@@ -68,7 +68,7 @@ class ReadableTable(pd.DataFrame):
 
 
 def readable(table: pd.DataFrame, summary: str | None = None, *, cuts_text: bool = True) -> ReadableTable:
-    """Return the table with a readable display, which shows `summary`, kept in `attrs["summary"]`, below the table."""
+    """Return the table with a readable display. `summary` is shown below it and kept in `attrs["summary"]`."""
     result = ReadableTable(table)
     result.cuts_text = cuts_text
     result.attrs = {**table.attrs, **({SUMMARY: summary, _SUMMARIZED: len(table)} if summary else {})}

@@ -261,7 +261,7 @@ def _step(value: Any, path: str) -> tuple[str, str]:
 
 
 def _hint(value: Any) -> str:
-    """Say which lists stay JSON text in the row of an object, or in the rows of a list, judging by its first row."""
+    """Name the lists that stay JSON text in the row of an object, or in the first row of a list."""
     if not isinstance(value, (list, tuple)) or not value:
         paths = list(lists_in(value))
         return f"The row contains lists: {_names(paths)} ({_call(paths)} makes rows from them)" if paths else ""

@@ -41,7 +41,7 @@ _REFUSALS: Final = (
 
 
 class Refusal(NamedTuple):
-    """A certificate that was refused: what the server presented (worded to end a sentence), and what to do about it."""
+    """A refused certificate: what the server presented (as the end of a sentence), and what to do about it."""
 
     what: str
     advice: str

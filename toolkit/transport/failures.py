@@ -99,7 +99,7 @@ def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: htt
 
 
 def status_error(response: Any) -> ServiceError:
-    """Return the error for a response with an error status, or with a redirect."""
+    """Return the error for a response with an error status or a redirect."""
     status, source = response.status_code, source_of(response)
     advice = _ADVICE_FOR_STATUS.get(status) or _ADVICE_FOR_STATUS[min(status // 100, 5)]
     who = "The service"

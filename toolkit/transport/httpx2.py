@@ -132,8 +132,8 @@ def as_httpx_error(error: Any) -> Any:
 def converted(library: Any, message: Any, request: Any = None) -> Any:
     """Return a request or response as an object of the given library, converted if necessary.
 
-    Extensions are shared with the original, so that a note on either is a note on both. Errors that are raised while
-    the body of a response is read carry `request`.
+    Extensions are shared with the original, so that notes added to one are visible on the other. Errors that are raised
+    while the body of a response is read carry `request`.
     """
     if isinstance(message, library.Request | library.Response):
         return message

@@ -153,7 +153,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 
 class Places:
-    """Slots for calls that are in progress at the same time, shared by threads and tasks: first come, first served.
+    """Slots for concurrent calls, shared by threads and tasks: first come, first served.
 
     Nothing ever waits for a lock, so a place may be released anywhere, even by the garbage collector in the middle of
     another method of this class.
@@ -188,7 +188,7 @@ class Places:
         return True
 
     def leave(self) -> None:
-        """Release a place, which goes to the caller that has waited longest."""
+        """Release a place and pass it to the caller that has waited longest."""
         self._free.append(None)
         self._hand_over()
 

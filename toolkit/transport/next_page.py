@@ -75,7 +75,7 @@ class NextPage:
 
 
 class _Member(NamedTuple):
-    """A JSON member that is about paging; `name` is `key` without prefix and punctuation, in lower case."""
+    """A JSON member about paging; `name` is `key` in lower case, without prefix and punctuation."""
 
     path: str
     key: str
@@ -204,7 +204,7 @@ def _text_at(body: Any, path: str) -> tuple[bool, str]:
 def _page(
     response: httpx.Response, place: str, *, target: str = "", parameter: tuple[str, str] | None = None
 ) -> NextPage:
-    """Return the next page that is named at a place, even if its URL is malformed or too long."""
+    """Return the next page that `place` names, even if its URL is malformed or too long."""
     try:
         asked = url_of(response)
         url = asked.copy_set_param(*parameter) if parameter else asked.join(target).copy_with(fragment=None)

@@ -1,8 +1,8 @@
 """Calls at a limited rate, spread over all threads, tasks and sessions of this process that share credentials.
 
 A call takes a turn, waits until the schedule has reached it, and checks the schedule once more before it is sent. So
-calls are sent in the order in which they arrive, and a call that gives up only wastes its turn. A new rate applies to
-calls that come later. Locks are held only to compute, never while waiting.
+calls are sent in the order in which they arrive, and a call that is cancelled only wastes its turn. A new rate applies
+to calls that come later. Locks are held only to compute, never while waiting.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LATENESS: Final = 0.1  # seconds by which calls may be late and still catch up 
 
 
 class Rate:
-    """A rate that a session asks for; it applies until it is dropped or garbage collected."""
+    """A rate limit of one session, in force until it is dropped or garbage-collected."""
 
     __slots__ = ("__weakref__", "per_second")
 
@@ -50,7 +50,7 @@ class Pace:
 
     @property
     def per_second(self) -> float | None:
-        """The lowest rate that anyone asks for, or None."""
+        """The lowest rate of all sessions, or None."""
         return min((rate.per_second for rate in self._rates), default=None)
 
     def add(self, per_second: float) -> Rate:

@@ -93,7 +93,7 @@ def can_be_sent_again(request: httpx.Request) -> bool:
 def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return how many seconds the service asks the client to wait (RFC 9110 section 10.2.3), or None.
 
-    A date in Retry-After is compared with the response's Date, if any, since clocks may differ, or with `now`.
+    A date in Retry-After is compared with the response's Date header, since clocks may differ, or else with `now`.
     """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdecimal():

@@ -20,7 +20,7 @@ _LONGEST_LINE: Final = 160  # characters
 
 
 class Outcome(StrEnum):
-    """The result of one notebook in one word."""
+    """The result of verifying one notebook."""
 
     SAME = "same"
     DIFFERS = "differs"

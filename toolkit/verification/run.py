@@ -277,7 +277,7 @@ class _Verification:
 
 @functools.cache
 def _drawing() -> tempfile.TemporaryDirectory[str]:
-    """Return a matplotlib folder for all kernels of this process, with its font list, which takes seconds to make."""
+    """Return a configuration folder for matplotlib with a ready font list, which takes seconds to make."""
     folder = tempfile.TemporaryDirectory(prefix="fonts-", ignore_cleanup_errors=True)
     Path(folder.name, "matplotlibrc").write_text("svg.hashsalt: the same in each run\n", encoding="utf-8")
     command = [sys.executable, "-c", "import matplotlib.font_manager"]

@@ -2,8 +2,8 @@
 
 `load_credentials` looks in these places, and takes the whole profile from the first one that has it:
 
-1. environment variables: TOOLKIT_BROKER_SANDBOX_CLIENT_ID and the like make up the profile "default",
-   TOOLKIT_BROKER_SANDBOX__MY_FUND_CLIENT_ID and the like the profile "my-fund";
+1. environment variables, such as TOOLKIT_BROKER_SANDBOX_CLIENT_ID for the profile "default" and
+   TOOLKIT_BROKER_SANDBOX__MY_FUND_CLIENT_ID for the profile "my-fund";
 2. the same variables in the `.env` file of the project, which are not added to `os.environ`;
 3. profiles saved with `save_credentials`: files in the user's configuration folder, encrypted with a key in the system
    keyring if there is one.

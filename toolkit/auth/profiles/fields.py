@@ -3,7 +3,7 @@
 The variables TOOLKIT_<ENVIRONMENT>_<FIELD> and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD> are read from the environment
 or the project's `.env` file. The project may be a cloned repository, so its file may contain secrets but cannot pull in
 secrets from elsewhere: variables of the process are not expanded in it, it may not be a link to a file outside the
-project, and no value may name such a file. A stranger's file is refused: it would choose the account.
+project, and no value may name such a file. A file of another user is refused, because it could select another account.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def kinds_of(environment: Environment) -> list[CredentialKind]:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Credentials with a name, for one environment, which can be loaded by name and environment.
+    """Named credentials for one environment.
 
     Attributes:
         name: the name to load them by; "default" if the source names none.
@@ -66,7 +66,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ProfileFields:
-    """The fields that one place has for a profile."""
+    """The fields of a profile that were found in one place."""
 
     environment: Environment
     name: str
@@ -93,7 +93,7 @@ class ProfileFields:
         return self.intended_kind()
 
     def intended_kind(self, wanted: CredentialKind | None = None) -> CredentialKind:
-        """Return the wanted kind, or else the best fit. Fields may be missing, but all that are set must fit it."""
+        """Return the requested kind, or else the kind that fits best. Fields may be missing, but none may be wrong."""
         kinds = kinds_of(self.environment)
         if wanted not in (None, *kinds):
             uses = f"A {self.environment.rules.holder} uses a {' or a '.join(kinds)}."

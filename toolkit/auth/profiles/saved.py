@@ -128,7 +128,7 @@ class SavedProfile:
         return table
 
     def _fields(self, table: dict[str, Any], where: str) -> tuple[ProfileFields, dict[str, str]]:
-        """Return the fields and the binding in a table, perhaps one written by hand. Errors do not quote values."""
+        """Return the fields and the binding in a table, which may be written by hand. Errors do not quote values."""
         destinations, next_step = table.pop(_DESTINATIONS, None), f"Fix or remove it, or {self._save_again}."
         if not table.keys() <= FIELDS or not all(isinstance(value, str) and value for value in table.values()):
             fields = f"Possible fields: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}]."

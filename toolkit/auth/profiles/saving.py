@@ -64,7 +64,7 @@ def running_services() -> list[RunningService]:
 
 
 def _services_at(environment: Environment, settings: Settings) -> list[RunningService]:
-    """Return the services whose addresses are the ones in the settings for the environment, latest first."""
+    """Return the services whose addresses the settings have for the environment, latest first."""
     wanted = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
     return [service for service in reversed(_SERVICES) if wanted.items() <= service.addresses.items()]
 
@@ -82,7 +82,7 @@ def is_over(environment: Environment, settings: Settings) -> bool:
 
 
 def is_practice(environment: Environment, credentials: Credentials | None, settings: Settings | None) -> bool:
-    """Return True if the credentials are a practice service's, or the settings point to one running in this process."""
+    """Return True if a practice service made the credentials, or the settings point to one in this process."""
     if credentials is not None and credentials.is_practice:
         return True
     return settings is not None and bool(practice_credentials(environment, settings))
@@ -98,7 +98,7 @@ class ProfileList(list[Profile]):
 
 @dataclass(frozen=True, slots=True)
 class ListedProfile:
-    """A profile in one place, or the error that it raises."""
+    """A profile found in one place, or the error raised when reading it."""
 
     environment: Environment
     name: str

@@ -309,7 +309,7 @@ def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials,
 def as_token_store(
     store: TokenStore | MemoryTokenStore | str | None, *, clock: Clock | None
 ) -> TokenStore | MemoryTokenStore:
-    """Return the store for a session's tokens: in this process, in the user's cache folder ("shared"), or a given one.
+    """Return the store for a session's tokens: in memory, in the user's cache folder ("shared"), or the given one.
 
     Tokens of a session with its own clock are useless to other sessions, so they are not shared.
     """

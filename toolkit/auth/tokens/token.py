@@ -1,7 +1,7 @@
 """An access token with its lifetime, the token endpoint's response, and a store that processes share.
 
 Section 5.1 of the service document: a caller reuses one token until it expires. Renewing it slightly early, so that it
-does not expire in transit, is our addition. The response is that of RFC 6749 section 5.
+does not expire in transit, is our addition. Responses follow RFC 6749 section 5.
 
 An entry of a store is JSON, encrypted with a key derived from the credentials. Only somebody with the same credentials
 can find and read it. `FileTokenStore` keeps entries in the user's cache folder; other stores may use a cache server.
@@ -120,7 +120,7 @@ class Token:
         return clock.monotonic() < self.expires_monotonic and clock.now() < self.expires_at
 
     def is_usable(self, clock: Clock) -> bool:
-        """Return True if, by both clocks, the token is not due for renewal.
+        """Return True if the token is not yet due for renewal on either clock.
 
         Both are checked so that a laptop requests a new token after waking from sleep.
         """
@@ -323,8 +323,8 @@ def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
     """Return the token of an entry, or None if it was sealed with another key, or its token has expired.
 
     The token is added to the register of secrets. Its remaining lifetime is read from the wall clock, and measured on
-    the monotonic clock from then on. A token that lasts longer than a day, or has a time of issue more than 5 s in the
-    future, also counts as missing: one of the two clocks must be wrong, so the expiry cannot be trusted.
+    the monotonic clock from then on. A token that lasts longer than a day, or was issued more than 5 s in the future,
+    is not used either: some clock must be wrong, so its expiry cannot be trusted.
     """
     data = seal.open(entry) if len(entry) <= LARGEST_ENTRY else None
     if data is None:

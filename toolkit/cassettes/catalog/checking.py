@@ -88,7 +88,7 @@ def check_cassettes(
 def _problems(
     path: Path, findings: Iterable[Finding], settings: Settings, now: datetime, played: Container[int] | None
 ) -> Iterator[_Problem]:
-    """Yield what is wrong with a cassette, given what a scan finds in it and which interactions were played."""
+    """Yield the problems of a cassette, given the findings of a scan and the interactions that were played."""
     opened, error = try_to_read(path)
     if error is not None:
         yield _Problem("corrupt", error.what, error.next_step)

@@ -45,7 +45,7 @@ _TYPES: Final = {
 
 
 def try_to_read(path: Path) -> tuple[Contents, CassetteError | None]:
-    """Return the interactions of a file, and an error if it cannot be read as a cassette, otherwise None."""
+    """Return the interactions of a file, and the error if it cannot be read as a cassette (else None)."""
     try:
         opened = contents.read(read_bytes(path), source=str(path))
     except CassetteError as error:

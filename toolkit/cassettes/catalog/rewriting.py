@@ -246,7 +246,7 @@ def _are_dummies(before: Interaction, after: Interaction) -> bool:
 
 
 def _counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
-    """Return how often scrubbing replaced something in an interaction, by kind."""
+    """Count what scrubbing replaced in an interaction, by kind."""
     old, new = _text_of(before), _text_of(after)
     kinds = placeholders_in(new)
     kinds.subtract(placeholders_in(old))

@@ -1,6 +1,6 @@
 """The cassette file: how interactions are written to it and read back.
 
-`interactions` defines what is written, with `yaml_text`. `contents.read` recognizes which program wrote a file and
-returns its interactions by number. In our own files it locates each interaction without parsing, and reads the usual
-layout itself. Anything unusual, and any file of stock vcrpy, needs a YAML parser.
+`interactions` defines the fields, and `yaml_text` writes and reads the YAML. `contents.read` recognizes which program
+wrote a file and returns its interactions by number. In our own files it locates each interaction without parsing, and
+reads the usual layout itself. Anything unusual, and any file of stock vcrpy, needs a YAML parser.
 """

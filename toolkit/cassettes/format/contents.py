@@ -1,8 +1,8 @@
 """The interactions of a cassette file, by number, no matter which tool wrote the file.
 
-In one of our files with the recorder's layout, interactions are found by a byte search, however many there are. Each is
-parsed when it is first needed, without a YAML parser if it has the usual shape. A file that was reformatted in an
-editor, or that stock vcrpy wrote, is parsed as a whole.
+In our own files, a byte search finds where each interaction begins, without parsing. Each is parsed when it is first
+needed, without a YAML parser if it has the usual shape. A file that was reformatted in an editor, or that stock vcrpy
+wrote, is parsed as a whole.
 
 vcrpy stores what a client passed to it. So the body of a request may be text, bytes, a file, an iterator or, with
 aiohttp, JSON values; headers may be a mapping or a list of pairs, with one value or several; and other tools put the

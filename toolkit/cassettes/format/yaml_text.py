@@ -55,7 +55,7 @@ def dump(item: Mapping[str, Any]) -> bytes:
 
 
 def _written(value: Any, margin: str) -> str:
-    """Return a value as written after its key or a dash; `margin` is the line break and indentation before them."""
+    """Return a value as YAML to put after its key or a dash; `margin` is the line break and indentation before them."""
     if isinstance(value, str):
         is_block = "\n" in value and _BLOCK.fullmatch(value)
         return f" {_block(value, margin) if is_block else _on_one_line(value)}"

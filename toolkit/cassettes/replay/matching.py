@@ -145,7 +145,7 @@ class Matcher:
         self._parsed = tuple(PARSED_PARTS[name] for name in match_on if name in PARSED_PARTS)
 
     def head_key(self, request: RecordedRequest) -> tuple[Hashable, ...]:
-        """Return the key of method and URI."""
+        """Return the index key made from method and URI."""
         return tuple([part(request) for part in self._head])
 
     def parsed_key(self, request: RecordedRequest) -> tuple[Hashable, ...]:

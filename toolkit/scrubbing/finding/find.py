@@ -62,7 +62,7 @@ _AFTER_SIGN: Final = 1 << 14  # characters, including the value; a longer value 
 
 
 def without_credentials(body: bytes) -> bytes:
-    """Return the body of a response with a placeholder for each value whose name can only mean a credential."""
+    """Return the body of a response with placeholders for the values under names that always mean a credential."""
     lower = body.lower()
     if body.isascii() and not any(word in lower for word in _MAY_NAME_ONE):
         return body
@@ -233,7 +233,7 @@ class Finder(Walker):
         return re.compile(_LINE_START).match(text[start : written.start].rstrip("\"'")) is not None
 
     def _whole_values(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield replacements for JSON strings and XML contents that consist of nothing but a short credential."""
+        """Yield replacements for JSON strings and XML contents that are exactly a short credential."""
         whole = dict(self._whole)
         for name, value in cells_in(text) if TITLES & self._others else ():
             if not self._has_rule(name) and (decision := decision_on(name, value, Place.JSON, self._message)):

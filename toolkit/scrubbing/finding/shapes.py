@@ -55,7 +55,7 @@ _USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\
 
 
 class ShapedCredential(NamedTuple):
-    """A credential with its escapes undone, its position, its kind for placeholders, and its name in findings."""
+    """A credential without escapes, its position, its kind for placeholders, and its name in findings."""
 
     start: int
     end: int

@@ -1,7 +1,7 @@
 """Walk over the places in a message that have values: URI, headers, cookies, forms, multipart parts and text.
 
-One walker replaces what a message names as a credential, and another follows the user's rules. What a walker does not
-replace stays as it was, byte for byte.
+One walker replaces what a message names as a credential, and another follows the user's rules. Everything that a walker
+does not replace stays the same, byte for byte.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ FileText = tuple[str | bytes, Callable[[int], TextPlace]]
 
 
 class Opener:
-    """An opener of one file, whose size limits how much may be decompressed; `notes` lists what could not be opened."""
+    """Opens one file. Its size limits how much may be decompressed; `notes` lists what could not be opened."""
 
     def __init__(self, size: int) -> None:
         self._left = _ALLOWANCE + _MULTIPLE * size

@@ -1,7 +1,7 @@
 """Find what looks like a secret in text: recordings, source code, settings, commands and prose.
 
-The engine of the recorder finds fields, pairs, elements, columns and shapes, and grades the values. In files, a strong
-value may also follow a name with no colon or other field syntax between them (`--token ...`, `| password | ... |`,
+Most values are found by the same functions as in a recording, and graded by their strength. In files, a strong value
+may also follow a name with no colon or other field syntax between them (`--token ...`, `| password | ... |`,
 `set_token("...")`, `the token is ...`). Files may also contain logins (`-u me:...`), and passwords that people made up.
 """
 
@@ -109,7 +109,7 @@ def _unescaped(line: str) -> str:
 
 
 def _hits_in(text: str) -> list[_Hit]:
-    """Return the hits in order; of overlapping hits, the one whose kind is most certain."""
+    """Return the hits in order. If hits overlap, only the one of the most certain kind is kept."""
     hits: list[_Hit] = []
     for hit in sorted(chain(_shaped(text), _fields(text), _logins(text), _beside_names(text), _cookies(text))):
         if is_placeholder(hit.value) or (hits and hit.start < hits[-1].end and hit.rank >= hits[-1].rank):

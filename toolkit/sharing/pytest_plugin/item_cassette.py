@@ -57,7 +57,7 @@ class CassetteChoice:
 
 
 def choice_of(marks: Iterable[Any]) -> CassetteChoice:
-    """Return the choices of a test's markers; for each argument, the closest marker that has it wins."""
+    """Return the choices of a test's markers. Each argument is taken from the closest marker that has it."""
     chosen: dict[str, Any] = {}
     for mark in reversed(list(marks)):
         chosen |= {**({"names": mark.args} if mark.args else {}), **mark.kwargs}

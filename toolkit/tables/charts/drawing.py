@@ -103,7 +103,7 @@ def _currencies(table: pd.DataFrame, amount: str, currency: str | None) -> Any:
 
 
 def _bars(rows: pd.DataFrame, *, is_grouped: bool) -> list[tuple[str, float]]:
-    """Return the label and the length of each bar in one currency, the longest bar first."""
+    """Return the label and length of each bar in one currency, longest first."""
     groups = rows.groupby("label" if is_grouped else rows.index)
     bars = [
         (f"{excerpt(part['label'].iloc[0], 26)}{f' ({len(part)})' if is_grouped else ''}", float(part["amount"].sum()))
