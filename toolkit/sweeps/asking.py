@@ -123,7 +123,7 @@ class Plan:
             raise ConfigurationError(
                 f"For the key {excerpt(repr(key), 60)}, call returned {found}, not a path, (path, params) or an "
                 "httpx.Request.",
-                "Pass a synchronous function that returns one of these. params is a dict, a list or text.",
+                "Pass a function that is not async. params may be a dict, a list or text.",
                 about="call",
             )
         if isinstance(path, str) and path.startswith("/") and not path.startswith("//"):

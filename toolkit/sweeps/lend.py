@@ -164,7 +164,7 @@ def check_cluster(cluster: Any) -> str:
     if cluster.status != "running":
         raise ConfigurationError(
             f"The client of the cluster is not connected: its status is {excerpt(str(cluster.status))}.",
-            "Open it before the loan, and close it afterwards.",
+            "Open it before tk.lend, and close it after the with block.",
             about="cluster",
         )
     return refuse_open_addresses([cluster.scheduler.address, cluster.scheduler_info()["address"], *cluster.nthreads()])

@@ -230,8 +230,8 @@ class Job:
             folder.repair()
             if self.account == REAL_ACCOUNT and not folder.parts:
                 warn(
-                    f"The folder {self.into} will have data of a real account ({self.plan.definition['environment']}): "
-                    "keep it out of version control, and share it with care."
+                    f"{self.into} will contain data of a real account ({self.plan.definition['environment']}). "
+                    "Keep it out of version control, and share it with care."
                 )
             asked = list(folder.failures) if keys is None else keys
             is_done = (lambda _: False) if keys is None else folder.is_done

@@ -184,7 +184,7 @@ class Places:
             if not has_place and not turn.cancel():
                 self.leave()  # the place was handed over in the meantime, and is passed on to the next
         if not has_place:
-            raise httpx.PoolTimeout(f"{MOST_AT_ONCE} calls were under way, and none of them finished in time.")
+            raise httpx.PoolTimeout(f"{MOST_AT_ONCE} calls were in progress, and none of them finished in time.")
         return True
 
     def leave(self) -> None:

@@ -55,7 +55,7 @@ def balances(
         accounts: a table such as `session.accounts()`.
         by: column to group the accounts by; a bar is the sum of a group. By default each account has a bar.
         amount: column of the balances; by default the first of equity, balance, portfolio_value and cash.
-        currency: column of the currencies, or the one currency of all amounts, such as "USD"; by default the column
+        currency: column with the currencies, or the one currency of all amounts, such as "USD"; by default the column
             currency, currency_code or iso_currency_code, with the prefix of `amount` if that has dots.
         source: the session that the table came from, or a string; by default the table's `attrs["source"]`, which
             sessions set for their tables and `tabulate` sets for their responses.
@@ -112,7 +112,7 @@ def _bars(rows: pd.DataFrame, *, is_grouped: bool) -> list[tuple[str, float]]:
     if rows["currency"].iloc[0] == _UNKNOWN and (len(bars) < len(rows) or len(bars) > _MAX_ROWS):
         raise TabulationError(
             "A bar would add up balances whose currency is not known.",
-            'Pass the column of the currencies, or one currency for all rows, such as currency="USD".',
+            'Pass the column with the currencies, or one currency for all rows, such as "USD".',
             about="currency",
         )
     return sorted(bars, key=lambda bar: -abs(bar[1]))
