@@ -1,20 +1,20 @@
-"""Service access toolkit: call a family of financial services, record and replay the calls, and make tables of the
+"""Service access toolkit: call a family of financial services, record and replay the calls, and make tables from the
 responses.
 
 >>> import toolkit as tk
 >>> session = tk.Session("broker-sandbox", cassette="tour")
 >>> session.accounts()
 
-Importing this package loads very little: each public name is loaded when it is first used, so that a replay never loads
+Importing this package loads very little: each public name is loaded when it is first used, so a replay never loads
 cryptography, and a script without tables never loads pandas.
 
 The package has fourteen subpackages ("rooms"), each with one purpose, in seven layers ("floors"). A room imports only
-from itself and from floors below it. The docstring of its `__init__` says what the room does, in which order and in
-which modules.
+from itself and from floors below it. The docstring in its `__init__` describes what the room does, step by step, and
+which modules do it.
 
 - floor 7: `cli` (the command line), `sweeps` (one call for each of many keys; sessions on the workers of a cluster)
-- floor 6: `notebook` (panel, masking), `sharing` (published copies, tests that play recordings), `practice_service` (a
-  local service to practise with)
+- floor 6: `notebook` (panel, masking), `sharing` (published copies, tests that replay recordings), `practice_service`
+  (a local service to practise with)
 - floor 5: `session` (one caller in one environment, and the steps of a call)
 - floor 4: `cassettes` (replay and recording)
 - floor 3: `auth` (credentials, keys, tokens, profiles), `scrubbing` (finds secrets, replaces them and checks that none

@@ -107,6 +107,6 @@ Search.query = (query) => {
   answer(query);
   const hint = document.createElement("p");
   const root = document.documentElement.dataset.content_root;
-  hint.innerHTML = `Not here? <a href="${root}index.html#find-it-by-question">Find it by question</a>.`;
+  hint.innerHTML = `Not here? <a href="${root}index.html#find-an-answer">See the list of questions</a>.`;
   Search.output.after(hint);
 };

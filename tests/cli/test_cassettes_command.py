@@ -104,7 +104,7 @@ def test_show(record, interaction, authorization):
 def test_check(record, folder):
     """`check` says what is wrong and what to do, with a status of its own for what it cannot check."""
     record("a", "/a")
-    assert "Nothing is wrong" in run("check")
+    assert "No problems found" in run("check")
     file = record("torn", "/a")
     file.write_bytes(file.read_bytes() + b"- request:\n")
     assert "torn: incomplete: " in run("check", status=1)
@@ -174,7 +174,7 @@ def test_import(folder):
     for words in ("1 interaction imported", "1 left out", "still contains its secrets"):
         assert words in shown
     canaries.assert_absent([shown, folder], secret)
-    assert "mine.yaml exists" in run("import", source, "mine", status=2)
+    assert "mine.yaml already exists" in run("import", source, "mine", status=2)
     assert "needs a suffix" in run("import", source, "../x", status=2)
     assert rows("import", source, "mine", "--replace")["imported"] == 1
     assert "no file was written" in run("import", source, "x", "--only", "c.example.com", status=1)

@@ -214,7 +214,7 @@ def test_list(person, project, home, monkeypatch):
     assert re.search(r"mine +key pair +\.env *\n", listed)
     assert re.search(r"mine +key pair +keyring +not used", listed)
     assert re.search(r"live +default +broken: .*TOOLKIT_LIVE_KEY_ID .*also need", listed)
-    assert "Add what is missing" in listed
+    assert "Add the missing fields" in listed
     assert "environment is not known" in refusal("list", "-e", "elsewhere")
     assert "kanari" not in listed
     assert secret_key not in listed

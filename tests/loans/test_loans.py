@@ -210,7 +210,7 @@ def test_a_session_with_a_loan_never_requests_a_token(lending, service, settings
     assert service.token_requests == []
     with pytest.raises(tk.ConfigurationError):
         tk.save_credentials(session.credentials, "desk")
-    with pytest.raises(tk.CredentialsMismatch, match="borrows its tokens"):
+    with pytest.raises(tk.CredentialsMismatch, match="uses borrowed tokens"):
         terms_of(session, LOAN)
 
 

@@ -219,6 +219,6 @@ def test_not_a_key(text):
     file.parent.mkdir(parents=True)
     file.write_text(text)
     for makes in (False, True):
-        with pytest.raises(OSError, match="not contain a key"):
+        with pytest.raises(OSError, match="not contain a toolkit key"):
             user_key("x", makes=makes)
     assert file.read_text() == text

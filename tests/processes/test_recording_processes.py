@@ -127,7 +127,7 @@ def test_two_processes(path, process, mode, other_mode):
         get(cassette, "/ours", answer=sent.append)
     assert sent == []
     assert caught.value.about == "cassette"
-    assert "Close that session or shut down that kernel" in caught.value.next_step
+    assert "Close the session that is recording or shut down its kernel" in caught.value.next_step
     assert other.ask("close") == "closed"
     assert get(cassette, "/ours") == ["ours"]
     assert other.ask("/more") == "CassetteBusy 1"

@@ -62,7 +62,7 @@ def test_wrong_use(run):
     """
     counts, output = run("--toolkit-record", test_shop=module)
     assert counts == {"errors": 3}
-    for words in ("has no argument 'enviroment'", "has the marker vcr too", "'nobody'"):
+    for words in ("has no argument 'enviroment'", "also has the marker vcr", "'nobody'"):
         assert words in output
 
 

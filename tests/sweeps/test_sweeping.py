@@ -370,9 +370,9 @@ def test_an_interrupt_keeps_what_was_answered(is_async, async_session, session, 
 
 
 def test_real_accounts_are_announced_once(settings, make_credentials, answering, tmp_path):
-    """A folder that receives data of a real account says so when it is new."""
+    """A folder that receives data from a real account says so when it is new."""
     session = tk.Session(credentials=make_credentials("broker-live"), settings=settings, transport=answering)
-    with pytest.warns(UserWarning, match="data of a real account"):
+    with pytest.warns(UserWarning, match="data from a real account"):
         result = tk.sweep(session.broker, KEYS[:3], path_of, into=tmp_path / "positions")
     assert "real account" in repr(result)
     assert "real account" in result._repr_html_()

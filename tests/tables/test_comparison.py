@@ -117,7 +117,7 @@ def test_index_as_key():
         (["order_id", "trade_id"], None, "Several columns might be the key: 'order_id', 'trade_id'"),
         (["id"], "x", "Column 'x' is not in both tables"),
         (["id", "left"], "left", "none may have the name of a column of the result"),
-        (["id", "id"], None, "left table has several columns of the same name"),
+        (["id", "id"], None, "left table has several columns with the same name"),
     ],
 )
 def test_no_key(columns, on, what):

@@ -119,7 +119,7 @@ def test_a_path_through_lists():
     assert choose_rows({"data": {"account": {"cash": 1}}}, "data.account").records == [{"cash": 1}]
     with pytest.raises(TabulationError, match="path 'items' does not lead to a list of records") as caught:
         choose_rows({"orders": orders, "total": 2}, "items")
-    assert caught.value.next_step.startswith("The data has: 'orders.legs'")
+    assert caught.value.next_step.startswith("Paths in the data: 'orders.legs'")
 
 
 def test_a_column_of_a_table():

@@ -136,7 +136,7 @@ def test_unreadable_variable(monkeypatch, tmp_path, verify):
     with pytest.raises(ConfigurationError) as caught:
         make_context(verify)
     assert "SSL_CERT_FILE" in caught.value.next_step
-    assert caught.value.next_step.endswith("install the system's package ca-certificates.")
+    assert caught.value.next_step.endswith("install the system's ca-certificates package.")
 
 
 @pytest.mark.parametrize("from_settings", [False, True], ids=["argument", "settings"])

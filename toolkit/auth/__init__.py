@@ -8,9 +8,9 @@
 3. A key pair can be used immediately. A client secret or client key needs an access token (`tokens`), which all
    sessions with the same credentials share; only one of them requests the next token.
 4. A token request contains the client secret, or an assertion signed with the private key (`private_keys`).
-5. The headers of the grant are set on a copy of the request. The cassette sees only the caller's request, without them.
-6. The authorizer notes the status of the response. After a 401, the token is renewed once and the request sent again.
+5. The grant's headers are set on a copy of the request. The cassette sees only the caller's request without them.
+6. The authorizer notes the response status. After a 401, the token is renewed once and the request is sent again.
 
-Saved profiles and shared tokens are encrypted on disk (`sealing`). Credentials are sent only to addresses that their
-owner chose: `destinations` remembers these addresses and checks every use of the credentials.
+Shared tokens and, if the system has a keyring, saved profiles are encrypted (`sealing`). Credentials are sent only to
+addresses that their owner chose: `destinations` remembers these addresses and checks every use of the credentials.
 """

@@ -31,7 +31,7 @@ _SHOW_CREDENTIALS: Final = frozenset({"request", "auth"})  # keys of httpcore's 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The headers that authorize a request, what the ledger records about it, and the access token, if any."""
+    """The headers that authorize a request, the authorization that the ledger records, and the access token, if any."""
 
     headers: Headers = field(repr=False)
     authorization: Authorization
@@ -39,7 +39,7 @@ class Grant:
 
 
 def authorized(request: httpx.Request, grant: Grant) -> httpx.Request:
-    """Return a copy of a request with the headers of a grant added; the stream and timeouts stay the same."""
+    """Return a copy of a request with a grant's headers added; the stream and timeouts stay the same."""
     extensions = dict(request.extensions)
     if trace := extensions.get("trace"):
         # httpcore's trace events include requests with credentials. Async clients await what the lambda returns.
@@ -56,7 +56,7 @@ def authorized(request: httpx.Request, grant: Grant) -> httpx.Request:
 
 
 def authorization(credentials: Credentials, token: Token | None = None, number: int | None = None) -> Authorization:
-    """Return how a call was authorized, for the ledger and recordings."""
+    """Return a description of a call's authorization for the ledger and recordings."""
     return Authorization(
         kind=credentials.kind,
         environment=credentials.environment,
@@ -98,12 +98,12 @@ class KeyPairAuthorizer:
 
 
 class BearerAuthorizer:
-    """A bearer token on every call (section 5.1), reused until it expires. Subclasses define how a new one is obtained.
+    """Sends a bearer token with every call (section 5.1) until the token expires. Subclasses define how to get one.
 
     After a 401 with a token that should be valid, the token is renewed once, and the request is repeated once if its
     body can be sent again. The service document does not require this.
 
-    `number` returns the number that identifies a token in the tables of its session.
+    `number` returns the number that identifies a token in its session's tables.
     """
 
     recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
@@ -191,7 +191,7 @@ class TokenAuthorizer(BearerAuthorizer):
         self._seconds = max(TOKEN_REQUEST_TIMEOUT if part is None else part for part in parts)
 
     def reject(self, token: Token, *, was_accepted: bool) -> bool:
-        """Note that the service refused a borrower's token; return True if it is worth trying a new one."""
+        """Note that the service refused a borrower's token; return True if it is worth trying a new token."""
         if was_accepted:
             self._source.accept(token)
         return self._source.reject(token)

@@ -1,10 +1,10 @@
 """The base class of credentials, and functions that prompt for their values and check them.
 
-Section 1, rule 5 of the service document: credentials of one account or environment are not accepted by another.
+Section 1, rule 5 of the service document: credentials for one account or environment are not accepted by another.
 
-Constructors check every string with the functions at the end of this module, because httpx would quote an invalid
-string in its error. These functions return the value to keep, or raise a ConfigurationError that names the argument but
-does not quote its value. Call them only from a `frameless` function, because their stack frames contain the value.
+Constructors check every string with the `as_*` functions of this module, because httpx would quote an invalid string in
+its error. These functions return the value to keep, or raise a ConfigurationError that names the argument but does not
+quote its value. Call them only from a `frameless` function, because their stack frames contain the value.
 
 Secrets are hidden while they are typed. The notebook file and IPython's history store the source of each cell, and
 JupyterLab stores answers to `input()` in the notebook. The toolkit cannot remove them from there, so it warns the user.
@@ -41,7 +41,7 @@ _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
 
 class Field(NamedTuple):
-    """A field of credentials, as profiles store it in variables, `.env` or saved files."""
+    """A credentials field, as profiles store it in variables, `.env` or saved files."""
 
     name: str
     argument: str = ""  # name of its argument and attribute, if different
@@ -63,12 +63,12 @@ class Credentials:
 
     Attributes:
         kind: their kind, as in the service document.
-        fields: the fields that profiles have for this kind.
+        fields: the fields that a profile of this kind may have.
         environment: the one environment they belong to.
         name: name of the profile; distinguishes callers in recordings.
         loaded_from: a description of where they were loaded from; "" if they were created in code.
         binding: the destinations that they were saved for, by name; None unless they come from a saved profile.
-        holds_secret: False if the secret is kept outside this process; then no encryption key can be derived from it.
+        holds_secret: False if the secret is kept outside this process, so no encryption key can be derived from it.
         is_practice: True if a practice service made them; no other service accepts them.
     """
 
@@ -101,9 +101,9 @@ class Credentials:
         vars(self).update(loaded_from=loaded_from, binding=binding)
 
     def where_to_correct(self) -> str:
-        """Return a sentence that names the profile of refused credentials and says where to correct it.
+        """Return a sentence that names the profile of refused credentials and the place to correct it.
 
-        It is empty for credentials made in code, and does not name a file, so that a notebook's output is the same on
+        The sentence is empty for credentials made in code. It names no file, so that notebook output is the same on
         every machine.
         """
         if not self.loaded_from:
@@ -131,7 +131,7 @@ class Credentials:
         return tuple((each.placeholder, getattr(self, each.name)) for each in self.fields if each.placeholder)
 
     def proof(self) -> str:
-        """Return the secret that authenticates the caller, in a canonical form, without IDs and options."""
+        """Return the secret that authenticates the caller, in a canonical form, without IDs or options."""
         return self.secrets()[-1][1].reveal()
 
     def borrowing_authorizer(self, clock: Clock, number: Callable[[Token], int]) -> BearerAuthorizer | None:  # noqa: ARG002
@@ -139,13 +139,13 @@ class Credentials:
         return None
 
     def fingerprint(self) -> str:
-        """Return a digest that is equal for equal credentials, to share one token among them. Do not show it."""
+        """Return a digest that is the same for equal credentials, so that they can share a token. Do not display it."""
         if "_fingerprint" not in vars(self):
             vars(self)["_fingerprint"] = Secret(hashlib.sha256(self.identity()).hexdigest())
         return str(vars(self)["_fingerprint"].reveal())
 
     def identity(self) -> bytes:
-        """Return everything that a token depends on, secrets included."""
+        """Return everything that a token depends on, including secrets."""
         fields = (each.text_of(self) for each in self.fields if each.identifies)
         texts = [self.kind, self.environment, self.proof(), *("" if text is None else text.reveal() for text in fields)]
         parts = (text.encode("utf-8", "surrogatepass") for text in texts)
@@ -174,7 +174,7 @@ def as_secret(value: object, about: str) -> Secret:
 
 
 def as_passphrase(value: object) -> Secret | None:
-    """Return a passphrase as a Secret; None is accepted. It may contain any characters."""
+    """Return a passphrase, which may contain any characters, as a Secret. None stays None."""
     if value is None or (isinstance(value, str | Secret) and value):
         return None if value is None else Secret(value)
     raise ConfigurationError("The passphrase is empty or not text.", "Leave it out, or pass text.", about="passphrase")
@@ -200,8 +200,8 @@ def can_ask() -> bool:
 def ask_secret(question: str, prompt: Callable[[str], str] | None = None, *, next_step: str = _USE_VARIABLES) -> Secret:
     """Ask a question and return the answer as a Secret.
 
-    `prompt` is the function that asks; pass `input` if the answer may be visible. By default, the answer is hidden.
-    `next_step` is the advice in an error.
+    `prompt` is the function that asks. By default, it hides the answer; pass `input` if the answer may be visible.
+    `next_step` is the advice in the error message.
     """
     try:
         with warnings.catch_warnings():

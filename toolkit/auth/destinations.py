@@ -1,20 +1,20 @@
 """Check that credentials are sent only to destinations that they are bound to or that the user allowed.
 
-A destination is an address with its path prefix or, for a key pair, the prefix of its headers. The `toolkit.toml` of a
-project names destinations, and a project may come from anybody.
+A destination is an address with its path prefix or, for a key pair, the prefix of its headers. A project's
+`toolkit.toml` names destinations, and a project may come from anyone.
 
 - Saved profiles are bound when they are saved, and no later setting changes the binding.
 - Credentials from variables and `.env` go to addresses that the user sets in code, or in the variables TOOLKIT_*_URL.
-  If only a file of the project names an address, the user has to allow it first, as with a new host in SSH.
+  If only a project file names an address, the user has to allow it first, as with a new SSH host.
 - A `.env` file belongs to its project: a clone may contain one, and editors load it into the process's environment. A
   variable that a `.env` file in or near the project sets therefore counts as set by the project, whatever its value.
 - Credentials made in code need no permission. But once destinations are allowed for them, files may name only those.
 - Loopback addresses need no permission, because the practice service uses them. But any user of this machine can listen
-  on them. So they are checked for saved profiles and, if a project file names a loopback address, for all credentials
+  on them, so they are checked for saved profiles and, if a project file names a loopback address, for all credentials
   with remembered destinations. If all addresses are loopback addresses, the same applies to the header prefix.
 
-What the user allowed is stored in `destinations.json` in the configuration folder, twice: by environment, for checks
-before a secret is typed, and by credentials. The file identifies credentials only by an HMAC with the key in
+The allowed destinations are stored in `destinations.json` in the configuration folder, twice: by environment, for
+checks before a secret is typed, and by credentials. The file identifies credentials only by an HMAC with the key in
 `destinations.key`, so guesses of a secret cannot be tested with this file alone. Nothing is checked during replay.
 """
 
@@ -51,7 +51,7 @@ _UNUSED: Final[Uses] = {}
 
 
 class Destination(NamedTuple):
-    """A destination of credentials: an address with its path prefix, or the prefix of the key headers."""
+    """A destination for credentials: an address with its path prefix, or the header prefix of a key pair."""
 
     name: str
     text: str
@@ -93,7 +93,7 @@ class Change(NamedTuple):
 
 
 def destinations_of(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
-    """Return where the settings send credentials: the addresses that are set and, for a key pair, the header prefix."""
+    """Return the destinations in the settings: the addresses that are set and, for a key pair, the header prefix."""
     texts = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
     if kind is CredentialKind.KEY_PAIR and any(texts.values()):
         texts[HEADER_PREFIX] = settings.header_prefix
@@ -121,7 +121,7 @@ def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
 
 
 def check_destinations(credentials: Credentials, settings: Settings) -> None:
-    """Refuse credentials if the settings would send them to a forbidden destination. Call this before anything is sent.
+    """Raise an error if the settings would send credentials to a forbidden destination. Call this before sending.
 
     Raises:
         UnsafeAddress: if a destination in the settings needs permission and has not been allowed.
@@ -167,7 +167,7 @@ def not_allowed(credentials: Credentials, settings: Settings) -> list[Change]:
 
 
 def new_in_environment(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Change]:
-    """Return the destinations that a file of the project names and that are not allowed for the environment.
+    """Return a Change for each destination that a project file names and that is not allowed for the environment.
 
     The terminal and the panel show them before a secret is typed.
     """
@@ -177,26 +177,26 @@ def new_in_environment(environment: Environment, kind: CredentialKind, settings:
 
 
 def note_destinations(environment: Environment, destinations: list[Destination]) -> None:
-    """Remember, if possible, that the user allows these destinations for credentials of an environment."""
+    """Remember, if possible, that the user allows these destinations for an environment's credentials."""
     if remote := without_loopback(destinations):
         with suppress(ConfigurationError):
             allow_destinations(environment, remote)
 
 
 def uses_of(credentials: Credentials) -> Uses:
-    """Return the destinations that credentials are bound to, and those that were allowed for them."""
+    """Return the destinations that credentials are bound to and the destinations that were allowed for them."""
     remembered = _remembered(credentials) or _UNUSED
     bound = {name: {text: "as saved"} for name, text in (credentials.binding or {}).items()}
     return {name: {**bound.get(name, {}), **remembered.get(name, {})} for name in {**bound, **remembered}}
 
 
 def memory_file() -> Path:
-    """Return the path of the file that stores what the user allowed; it may not exist yet."""
+    """Return the path of the file that stores the allowed destinations. The file may not exist yet."""
     return config_folder() / f"{_NAME}.json"
 
 
 def allow_destinations(caller: Credentials | Environment, destinations: list[Destination]) -> None:
-    """Allow destinations, in addition to earlier ones, for credentials or for all credentials of an environment."""
+    """Add to the destinations that are allowed for credentials and their environment, or only for an environment."""
     file = memory_file()
     try:
         private_folder(file.parent)

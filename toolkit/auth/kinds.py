@@ -1,10 +1,10 @@
 """The kinds of credentials: a key pair, a client secret or a client key (sections 5.1 and 5.2 of the service document).
 
-Each class defines the fields of a kind, which profiles read and write, and how it authenticates the caller.
+Each class defines the fields of one kind, which profiles read and write, and how the kind authenticates the caller.
 `core.document` defines which environments accept it.
 
 Constructors check strings, because httpx would quote an invalid string in its error. They are `frameless`, so that no
-traceback shows the text. They add every secret to the process's register, which keeps it out of recordings, logs and
+traceback shows the strings. They add every secret to the process's register, which keeps it out of recordings, logs and
 displays from then on.
 """
 
@@ -89,7 +89,7 @@ class KeyPair(Credentials):
         warn_if_in_cell(self.secrets())
 
     def headers(self, prefix: str) -> tuple[Headers, Headers]:
-        """Return the headers that every call sends, with the service's prefix, and how a recording shows them."""
+        """Return the headers that every call sends, with the service's prefix, and the headers that recordings show."""
         key_id, secret_key = self.key_id.reveal(), self.secret_key.reveal()
         if self.scheme == "basic":
             pair = base64.b64encode(f"{key_id}:{secret_key}".encode("ascii")).decode("ascii")
@@ -110,7 +110,7 @@ def _as_form_fields(value: object) -> Mapping[str, str | Secret]:
     fields: dict[str, str | Secret] = {}
     for name, content in given.items():
         if not isinstance(name, str) or not _FIELD_NAME.match(name) or name.lower() in _OTHER_FIELDS:
-            what = "The name of a form field is invalid, or belongs to a field that is set from the credentials."
+            what = "A form field name is invalid, or is reserved for a field that is set from the credentials."
             raise ConfigurationError(what, 'Use a name that the service knows, such as "scope".', about="form_fields")
         if not isinstance(content, str) or not content or not content.isprintable():
             what = f"The value of the form field {name} is not a string of printable characters."
@@ -120,7 +120,7 @@ def _as_form_fields(value: object) -> Mapping[str, str | Secret]:
 
 
 class Client(Credentials):
-    """Credentials of a broker partner, which are sent as form fields of a token request (section 4.1)."""
+    """A broker partner's credentials, which are sent as form fields in a token request (section 4.1)."""
 
     client_id: str
     form_fields: Mapping[str, str | Secret]
@@ -154,8 +154,8 @@ class ClientSecret(Client):
         client_secret: the client secret; kept as a Secret.
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
-        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
-            immutable mapping. The values of scope, audience and resource are strings, all others Secrets.
+        form_fields: additional fields for the token request, such as {"scope": "accounts.read"}; kept as an
+            immutable mapping. The values of scope, audience and resource are strings; all other values are Secrets.
 
     Raises:
         CredentialsMismatch: if the environment does not accept a client secret.
@@ -201,23 +201,23 @@ def _pkcs8_pem(signer: Signer) -> str:
 class ClientKey(Client):
     """Client ID and private key of a broker partner (section 5.1, private_key_jwt per RFC 7523).
 
-    The private key is never sent: each token request contains an assertion that is signed with it.
+    The private key is never sent: each token request contains an assertion signed with the key.
 
     Args:
         client_id: the client ID; not a secret.
-        private_key: the key as a string (PEM, JWK or JWK set), the Path of a key file, a private key object of the
+        private_key: the key as a string (PEM, JWK or JWK set), the Path of a key file, a private key object from the
             `cryptography` package, or a Signer that keeps the key elsewhere.
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
-        key_id: the `kid` that the public key was registered with, if any; selects the key of a JWK set. A JWK with
-            another `kid` is refused.
-        algorithm: JWS algorithm; by default the JWK's own, else the default for the key.
-        audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or text that is sent as it is.
+        key_id: the `kid` that the public key was registered with, if any; selects the key in a JWK set. A JWK with
+            another `kid` is an error.
+        algorithm: JWS algorithm; defaults to the JWK's `alg`, if any, otherwise to the default for the key.
+        audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or text to be sent as is.
         passphrase: decrypts an encrypted private key; remembered only to keep it out of recordings, logs and displays.
         assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None to leave it out.
         assertion_lifetime: seconds for which an assertion is valid, 1 to 3600.
-        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
-            immutable mapping. The values of scope, audience and resource are strings, all others Secrets.
+        form_fields: additional fields for the token request, such as {"scope": "accounts.read"}; kept as an
+            immutable mapping. The values of scope, audience and resource are strings; all other values are Secrets.
 
     Raises:
         CredentialsMismatch: if the environment does not accept a client key.

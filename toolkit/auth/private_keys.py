@@ -1,10 +1,10 @@
-"""Read private keys from PEM, a JWK or a JWK set (a string or a file), create new ones, and sign assertions.
+"""Read private keys from PEM, a JWK or a JWK set (a string or a file), create new keys, and sign assertions.
 
-`cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, encrypted too), and PyJWT reads a JWK (RFC 7517). A string is always
-key text, and a file is always a Path. Damaged text is refused, not repaired. The stack frames below `as_signer` contain
-the key, so tracebacks omit them (`frameless`). Errors of other libraries are replaced, because they may quote the key.
+`cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, also encrypted), and PyJWT reads JWKs (RFC 7517). A string is always
+key text, and a file is always a Path. Damaged text is an error. The stack frames below `as_signer` contain the key, so
+tracebacks omit them (`frameless`). Errors from other libraries are replaced, because they may quote the key.
 
-private_key_jwt follows RFC 7523 sections 2.2 and 3. An assertion is built and signed again for every token request. Its
+private_key_jwt follows RFC 7523 sections 2.2 and 3. A new assertion is built and signed for every token request. Its
 claims follow RFC 7523 section 3 and OpenID Connect Core 1.0 section 9. PyJWT does not build assertions here, because it
 cannot sign through a Signer that keeps the key elsewhere.
 """
@@ -103,7 +103,7 @@ class LocalKey:
         return self.__secrets
 
     def identity(self) -> str:
-        """Return the key as base64 of its PKCS#8 DER: a secret, and the same for every form of the key."""
+        """Return the key as base64-encoded PKCS#8 DER: a secret that is the same for every form of the key."""
         return self.__secrets[0][1].reveal()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -111,7 +111,7 @@ class LocalKey:
 
 
 def describe_signer(signer: Signer) -> tuple[str, str | None]:
-    """Return the algorithm and the key ID of a signer, which may have to ask a key service for them."""
+    """Return a signer's algorithm and key ID, which it may have to request from a key service."""
     answer: tuple[Any, Any] = attempt(
         lambda: (signer.algorithm, signer.key_id),
         otherwise=lambda: _signer_error("did not return its algorithm and key_id"),
@@ -156,7 +156,7 @@ def client_assertion(
 
 
 def _signature(signer: Signer, algorithm: str, data: bytes) -> bytes:
-    """Return the signature of `data` as JWS requires it; errors are replaced, because they may quote secrets."""
+    """Return the JWS signature of `data`. The signer's errors are replaced, because they may quote secrets."""
     result, failure = b"", ""
     try:
         result = bytes(signer.sign(data))
@@ -212,7 +212,7 @@ def as_signer(
     if jwk.get("kid") and key_id not in (None, jwk["kid"]):
         raise _error("The kid of this JWK does not match key_id.", "Leave key_id out.", about="key_id")
     if jwk.get("alg") and algorithm not in (None, jwk["alg"]):
-        raise _error("The alg of this JWK is not the algorithm passed.", "Leave algorithm out.", about="algorithm")
+        raise _error("The alg of this JWK does not match algorithm.", "Leave algorithm out.", about="algorithm")
     key_id, algorithm = key_id or as_optional_text(jwk.get("kid") or None, "key_id"), algorithm or jwk.get("alg")
     fitting = _fitting_algorithms(key)
     if algorithm is not None and algorithm not in fitting:
@@ -272,7 +272,7 @@ def _from_pem(text: str, passphrase: Secret | None) -> tuple[Any, tuple[Secret, 
 
 
 def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], Mapping[str, Any]]:
-    """Return the private key of a JWK or of a JWK set: the only key, or the one that `key_id` names."""
+    """Return the private key from a JWK or JWK set: the only key, or the key that `key_id` selects."""
     import jwt
 
     jwk: dict[str, Any] = attempt(lambda: json.loads(text), otherwise=_unreadable)
@@ -281,7 +281,7 @@ def _from_jwk(text: str, key_id: str | None) -> tuple[Any, tuple[Secret, ...], M
         named = keys if key_id is None else [each for each in keys if each.get("kid") == key_id]
         if len(named) != 1:
             which = "" if key_id is None else " with this key ID"
-            what = f"This JWK set has {len(named) or 'no'} private keys{which}, not exactly one."
+            what = f"This JWK set has {len(named) or 'no'} private keys{which}; exactly one is required."
             raise _error(what, "Select one of its keys with key_id.", about="key_id" if keys else "private_key")
         jwk = named[0]
     if "d" not in jwk:
@@ -326,7 +326,7 @@ class NewKey:
 
 @frameless
 def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: Secret | None = None) -> NewKey:
-    """Return a new key pair for a JWS algorithm; by default its key ID is its thumbprint."""
+    """Return a new key pair for a JWS algorithm. The key ID defaults to the key's thumbprint."""
     import jwt
     from cryptography.hazmat.primitives import serialization as form
 

@@ -24,11 +24,11 @@ _SALT: Final = b"service-access-toolkit\x00\x02"  # the number is the version of
 class Seal:
     """Encrypts and decrypts data for one purpose.
 
-    The key is derived from the secret and the purpose (HKDF, RFC 5869) and encrypts with Fernet (AES-128-CBC and
+    The key is derived from the secret and the purpose (HKDF, RFC 5869). Encryption uses Fernet (AES-128-CBC and
     HMAC-SHA256). Data sealed for one purpose cannot be opened for another, even with the same secret.
 
-    The secret must be hard to guess: anybody who can read a sealed entry can test guesses against it. `name` is the
-    name of the entry: 64 hexadecimal digits that reveal neither the secret nor the purpose.
+    The secret must be hard to guess: anyone who can read a sealed entry can test guesses against it. `name` is the
+    entry's name: 64 hexadecimal digits that reveal neither the secret nor the purpose.
     """
 
     __slots__ = ("__fernet", "name")
@@ -64,7 +64,7 @@ def _derive(secret: bytes, info: str) -> bytes:
 
 @contextmanager
 def locked(file: Path, *, pause: Callable[[float], None] = time.sleep) -> Iterator[None]:
-    """Keep other processes from using what a lock file protects. Do nothing on a file system without locking."""
+    """Hold a lock file so that other processes wait. Do nothing on a file system that does not support locking."""
     for _ in range(_MOST_LOOKS):
         try:
             lock = try_lock(file)

@@ -1,7 +1,7 @@
-"""Convert messages between httpx and their recorded form, and record the bodies of responses while they are read.
+"""Convert messages between httpx and their recorded form, and record response bodies while they are read.
 
-The body of a response is passed on as it arrives, and collected for the recording. A stream without an end is recorded
-as far as the caller reads it.
+A response body is passed on as it arrives, and collected for the recording. A stream without an end is recorded up to
+the point where the caller stops reading.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def as_recorded_response(response: httpx.Response, body: bytes, *, headers: Head
 def as_response(interaction: Interaction, request: httpx.Request, *, source: str) -> httpx.Response:
     """Return a recorded response as if it had just arrived, with its body unread; or raise the recorded error.
 
-    A note on the error names the file, `source`.
+    A note on the error names `source`, the file that it was replayed from.
     """
     failure = interaction.failure
     if failure is not None:
@@ -90,7 +90,7 @@ def response_of(recorded: RecordedResponse, request: httpx.Request) -> httpx.Res
 
 
 def as_failure(error: httpx.RequestError) -> RecordedFailure:
-    """Return the recorded form of an error; an error class of a transport is recorded as its httpx base class."""
+    """Return the recorded form of an error; a transport's own error class is recorded as its httpx base class."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in FAILURES)
     return RecordedFailure(name, str(error), no_connection(error))
 
@@ -143,18 +143,18 @@ class EndedEarly(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A response body as the caller reads it; it is recorded once it has been read to its end.
+    """A response body that is passed on to the caller, and recorded once it has been read to the end.
 
-    If the caller closes a stream of events early, it is recorded as far as it was read. An error response that is
-    closed without being read, as happens before a retry, is recorded without its body. Any other body that is closed
-    early, and any body that breaks off or is dropped, is not recorded, and a warning says so.
+    If the caller closes an event stream early, the part that was read is recorded. An error response that is closed
+    without being read, as happens before a retry, is recorded without its body. Any other body that is closed early,
+    and any body that breaks off or is garbage-collected, is not recorded, and a warning is issued.
 
     Args:
         response: the response.
         ended: called once, when the body has been read, closed or garbage-collected.
         record: called with the complete body, or with a part of it and the headers to record instead of the response's
             own. If it is None, the body is not recorded.
-        name: names the call in warnings.
+        name: the call, as named in warnings.
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class ObservedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
             record(b"".join(self._chunks))
 
     def _record_part(self) -> None:
-        """Record a body that the caller closed early, if possible. A failure is only a warning: the call is over."""
+        """Record a body that the caller closed early, if possible. On failure, only warn: the call is over."""
         record, self._record = self._record, None
         if record is None:
             return

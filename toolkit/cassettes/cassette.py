@@ -39,26 +39,26 @@ class Cassette:
         mode: vcrpy's record mode. `none` replays only; `once` records a file that does not exist and replays one that
             does; `new_episodes` replays what is recorded and adds the rest; `all` records everything again and replaces
             the file if the recording ends without an error.
-        match_on: vcrpy's names of the parts of a request that must be equal. By default, these are the environment,
-            profile, method, URI and body for our own recordings, and vcrpy's defaults for others.
+        match_on: vcrpy's names for the parts of a request that must match. Defaults to the environment, profile,
+            method, URI and body for our own recordings, and to vcrpy's defaults for recordings by other tools.
         secrets: one or more additional strings that must not be recorded in any form.
         strict: for tests. Each recording is played only once, even the last of several that match; close(), or the end
             of a `with` block, raises CassetteError if any recording was not played.
         rules: what to keep out of the file in addition to credentials.
-        settings: by default those of the project.
+        settings: defaults to the project's settings.
         scrubber: the scrubber to use; a session passes its own.
 
     Attributes:
         path: the file.
         contents: the interactions in the file when it was opened.
-        mode: the record mode in force; while offline, `none`.
+        mode: the effective record mode; `none` while offline.
         strict, scrubber: as in the arguments.
         records: whether requests that do not match are sent and recorded.
         replays: whether recorded interactions are played.
         is_foreign: whether another tool wrote the file.
         recorded_at: when the first interaction was recorded; None if there is none.
         source: a description of where responses come from, such as `replayed, recorded 12 May 2026`.
-        player, recorder: play the interactions and record new ones; `recorder` is None if nothing is to be recorded.
+        player, recorder: objects that play interactions and record new ones; `recorder` is None if none are recorded.
 
     This test fails if the code under test sends a request that was not recorded, or omits one that was:
 
@@ -68,7 +68,7 @@ class Cassette:
 
     Raises:
         CassetteMiss: if the mode is `none` and there is no such file.
-        CassetteCorrupt: if the file is not a cassette; it is not changed.
+        CassetteCorrupt: if the file is not a cassette; the file is not changed.
         ConfigurationError: if mode or match_on is unknown, or if the mode would record to a JSON file.
     """
 
@@ -157,7 +157,7 @@ class Cassette:
     def _repr_html_(self) -> str:
         rows = [("Mode", as_html(self.mode)), ("Interactions", f"{len(self):,}")]
         if self.contents.environments:
-            rows.append(("Calls of", as_html(", ".join(self.contents.environments))))
+            rows.append(("Environments", as_html(", ".join(self.contents.environments))))
         if self.replays:
             times = count_text(self.play_count, "time")
             rows.append(("Played", f"{times}; {count_text(len(self.unplayed), 'interaction')} not played yet"))
@@ -199,10 +199,10 @@ class Cassette:
         The client may come from httpx or httpx2; responses and errors have the types of its library.
 
         Args:
-            inner: the httpx or httpx2 transport for requests that are not replayed; by default an httpx transport with
-                at most 100 concurrent calls, which uses a proxy if environment variables name one. A client does not
-                pass its limits, certificates and proxies to a transport that it is given, so pass them to `inner`, as
-                in `cassette.transport(httpx.HTTPTransport(limits=limits))`.
+            inner: the httpx or httpx2 transport for requests that are not replayed; defaults to an httpx transport with
+                at most 100 concurrent calls, which uses the proxy from the environment variables, if any. A client does
+                not apply its limits, certificates and proxies to a transport that it is given, so pass them to `inner`,
+                as in `cassette.transport(httpx.HTTPTransport(limits=limits))`.
         """
         from toolkit.cassettes.through import CassetteTransport
 
@@ -231,7 +231,7 @@ class Cassette:
         on disk as soon as it is complete.
 
         Raises:
-            CassetteError: if the old file cannot be replaced; or, with `strict`, if `unplayed` is not empty.
+            CassetteError: if the old file cannot be replaced, or if the cassette is strict and `unplayed` is not empty.
         """
         if self.recorder is not None:
             try:
@@ -242,7 +242,7 @@ class Cassette:
             raise differences.left_over(self.path.name, self._loaded, self.unplayed)
 
     def abandon(self) -> None:
-        """End the recording after a failure. With mode `all`, the old file is kept and the new one left beside it."""
+        """End the recording after a failure. With mode `all`, the old file is kept, with the new one beside it."""
         if self.recorder is not None:
             self.recorder.release()
 

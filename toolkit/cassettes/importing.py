@@ -1,10 +1,10 @@
 """`tk.import_cassette`: make a clean cassette from a HAR file, or from a vcrpy cassette that was not scrubbed.
 
-The file is never changed. A recording made by the toolkit says how each call was authorized. An imported cassette gets
-the same note for the calls of the environment that the caller names, so that a session can replay it.
+The source file is never changed. A toolkit recording notes how each call was authorized. An imported cassette gets the
+same note for calls to the environment that the caller names, so that a session can replay it.
 
 HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/) is read in the variants that browsers and proxies write. An
-entry without a stored body is left out: replaying it would return a response that nobody received.
+entry without a stored body is left out: replaying it would return a response that was never received.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ImportReport:
         imported: number of interactions in the new cassette.
         left_out: number of exchanges that could not be imported, by reason; a reason completes the sentence `it was
             left out, because ...`.
-        not_chosen: number of exchanges that `only` did not match.
+        not_chosen: number of exchanges that did not match `only`.
         replaced: number of places where a secret was replaced, by kind, such as ACCESS_TOKEN.
     """
 
@@ -115,24 +115,24 @@ def import_cassette(
 ) -> ImportReport:
     """Make a clean cassette from a HAR file, or from a vcrpy cassette that was recorded without scrubbing.
 
-    HAR 1.2 as browsers write it, and cassettes of vcrpy and pytest-recording, are supported. Secrets are removed as in
-    a recording, and addresses in the settings become symbolic; other hosts stay as they are. What cannot be replayed,
-    such as an entry without a stored body, is left out and reported. The original is not changed.
+    HAR 1.2 files from browsers, and cassettes from vcrpy and pytest-recording, are supported. Secrets are removed as in
+    a recording, and addresses in the settings become symbolic; other hosts are kept unchanged. Anything that cannot be
+    replayed, such as an entry without a stored body, is left out and reported. The source is not changed.
 
     Args:
         source: path of the file.
         name: name of the new cassette in the project's cassettes folder, or its path.
         environment: the environment that was called. A session that replays the cassette need not name it again.
-        only: hosts, or hosts and paths, of the requests to import: "api.example.com", "*.example.com/v1/*".
+        only: patterns for the hosts (or hosts and paths) to import: "api.example.com", "*.example.com/v1/*".
         secrets: one or more additional strings that must not be in the cassette in any form.
-        rules: more rules for what to keep out of the cassette, in addition to credentials and the project's rules.
-        replace: True to replace a cassette that exists.
-        settings: by default those of the project.
+        rules: what to keep out of the cassette, in addition to credentials and what the project's rules cover.
+        replace: True to replace an existing cassette.
+        settings: defaults to the project's settings.
 
     Raises:
         ConfigurationError: if the source cannot be read, or an argument is invalid.
-        CassetteCorrupt: if the source is neither a HAR file nor a cassette of vcrpy. The error names the program if it
-            is a known one, such as Ruby's VCR, betamax or go-vcr.
+        CassetteCorrupt: if the source is neither a HAR file nor a vcrpy cassette. The error names the program that
+            wrote it, if known, such as Ruby's VCR, betamax or go-vcr.
         CassetteBusy: if another process is recording to the cassette.
         CassetteError: if the cassette already exists, or cannot be written.
         SecretLeak: if a secret would have reached the cassette; nothing was written.
@@ -212,12 +212,12 @@ def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings
     check_rewritable(path)
     if path.exists() and (not replace or path.samefile(source)):
         advice = "Choose another name." if replace else "Choose another name, or add --replace (replace=True)."
-        raise CassetteError(f"{path} exists.", advice, about="name")
+        raise CassetteError(f"{path} already exists.", advice, about="name")
     return path
 
 
 def _noted(interaction: Interaction, called: Environment | None, addresses: Iterable[str]) -> Interaction:
-    """Return an interaction with a note of how its call was authorized, if it is a call of the environment."""
+    """Return an interaction, with a note of how its call was authorized if it called the environment."""
     uri = interaction.request.uri
     if called is None or not _is_at(uri, addresses) or urlsplit(uri).path.endswith(TOKEN_PATH):
         return interaction
@@ -227,7 +227,7 @@ def _noted(interaction: Interaction, called: Environment | None, addresses: Iter
 
 
 def _fits(uri: str, patterns: Iterable[str]) -> bool:
-    """Return True if a URI matches a pattern of a host, or of a host and a path, such as `*.example.com/v1/*`."""
+    """Return True if a URI matches a host pattern, with or without a path, such as `*.example.com/v1/*`."""
     parts = urlsplit(uri if is_uri(uri) else "")
     place = f"{parts.hostname}{parts.path or '/'}"
     return any(fnmatchcase(place, pattern if "/" in pattern else f"{pattern}/*") for pattern in patterns)
@@ -238,7 +238,7 @@ def _is_at(uri: str, addresses: Iterable[str]) -> bool:
 
 
 def _har_entry(fields: Any) -> _Entry:
-    """Return an entry of a HAR file, whose fields may be of any type."""
+    """Convert an entry of a HAR file, whose fields may have any type."""
     request = _mapping(fields, "request")
     method, uri = str(request.get("method") or "").upper(), str(request.get("url") or "")
     result: Interaction | str
@@ -287,14 +287,14 @@ def _interaction(fields: Mapping[str, Any], method: str, uri: str) -> Interactio
 
 
 def _pairs(message: Mapping[str, Any], name: str) -> list[tuple[Any, Any]]:
-    """Return the names and values in one of HAR's lists: headers, cookies, parameters."""
+    """Return the names and values in a HAR list of headers, cookies or parameters."""
     fields = message.get(name)
     pairs = fields if isinstance(fields, list) else []
     return [(pair.get("name"), pair.get("value")) for pair in pairs if isinstance(pair, Mapping)]
 
 
 def _headers(message: Mapping[str, Any]) -> HeaderList:
-    """Return headers as a recording stores them, without the pseudo headers of HTTP/2.
+    """Return headers as a recording stores them, without HTTP/2 pseudo-headers.
 
     Some browsers write repeated headers as one multi-line value, which is split into several headers.
     """

@@ -1,6 +1,6 @@
-"""Select a cassette by its name or path, with a record mode, or use the one of the running cell or test.
+"""Find a cassette by name or path, choose its record mode, or return the cassette of the running cell or test.
 
-`%%cassette` and the pytest plugin set a cassette, which sessions without their own then use.
+`%%cassette` and the pytest plugin set a cassette, which sessions without a cassette of their own then use.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def as_mode(mode: str | None) -> Mode:
 def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Path:
     """Return the file of a cassette, given by name or path.
 
-    Text without a suffix and without a separator is a name in the cassettes folder of the project. Anything else is an
-    ordinary path.
+    A string without a suffix or separator is a name in the project's cassettes folder. Anything else is an ordinary
+    path.
     """
     path = expanded(cassette, about="cassette")
     parts = Path(cassette).parts
@@ -69,7 +69,7 @@ def current() -> Cassette | None:
 
 
 def put_in_place(cassette: Cassette) -> None:
-    """Let sessions without their own cassette use this one, until `take_away`."""
+    """Let sessions without a cassette of their own use this one until `take_away` is called."""
     _open.append(cassette)
 
 

@@ -1,6 +1,6 @@
 """The function `through`, which replays a recorded call, or sends and records it.
 
-Sessions use `through` as well; `CassetteTransport` makes it a transport for any httpx client.
+Sessions use `through` directly; `CassetteTransport` wraps it in a transport for any httpx client.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ _REPLAYED: Final = "toolkit.replayed"  # request extension: the URI of a replaye
 
 
 class Outgoing:
-    """The request of a plain client, to replay or to send as it is.
+    """A plain client's request, to be replayed or sent as is.
 
-    A session's request (class `SessionRequest`) gets its credentials in `send`, so neither client nor cassette ever
-    sees them.
+    A session's request (class `SessionRequest`) gets its credentials in `send`, so neither the client nor the cassette
+    ever sees them.
 
     Attributes:
         request: the request as the client made it.
-        clock: gives the time of sending.
-        interface: name of the interface, or the host, for the ledger.
-        path: path for the ledger.
-        identity: who calls, for matching recordings.
+        clock: used to note when the request is sent.
+        interface: interface name or host to note in the ledger.
+        path: path to note in the ledger.
+        identity: the caller's identity, used to match recordings.
         ledger: where the call is recorded; None for a plain client.
-        places: limits how many calls are in progress at once; None if the inner transport does that.
+        places: limits how many calls are in progress at once; None if the inner transport does this.
     """
 
     __slots__ = ("clock", "interface", "path", "places", "request")
@@ -86,12 +86,12 @@ class Outgoing:
 def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     """Replay a request from a cassette, or send it and record the response.
 
-    1. Look up the request: as it is written, then as it would be recorded (scrubbed, and without credentials).
+    1. Look up the request, first as it is written, then as it would be recorded (scrubbed, and without credentials).
     2. If a recording matches, replay it and skip the next steps.
-    3. Otherwise wait until fewer calls are in progress, if necessary, and send the request, with credentials if the
-       sender has any. A request is not sent if a value in it contains a placeholder or pseudonym from the recording, or
-       if it follows a replayed redirect to another origin.
-    4. Record the response when the caller has read its body to the end. The caller gets it unchanged.
+    3. Otherwise, wait if too many calls are in progress, and send the request, with credentials if the sender has any.
+       A request is not sent if a value in it contains a placeholder or pseudonym from the recording, or if it follows a
+       replayed redirect to another origin.
+    4. Record the response once the caller has read its body to the end. The caller gets the response unchanged.
     """
     request, places = outgoing.request, outgoing.places
     recorder = None if tape is None else tape.recorder
@@ -133,7 +133,7 @@ def through(tape: Cassette | None, outgoing: Outgoing) -> Flow[httpx.Response]:
 
 
 def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> Flow[Interaction | None]:
-    """Return the recording of a request, or None if it is to be sent.
+    """Return the recording that matches a request, or None if the request is to be sent.
 
     Most requests match a recording exactly, apart from addresses, so they need not be searched for secrets.
     """
@@ -153,7 +153,7 @@ def _matching(tape: Cassette, recorded: RecordedRequest, identity: Identity) -> 
 
 
 def _replay(tape: Cassette, outgoing: Outgoing, match: Interaction, uri: str) -> httpx.Response:
-    """Return a recorded response; add to the ledger the token request that is played with it, if any, and the call."""
+    """Return a recorded response; add its call to the ledger, after the token request played with it, if any."""
     TRAFFIC.played += 1
     request, by, name = outgoing.request, match.authorized_by, tape.path.name
     request.extensions[TRIES] = match.tries
@@ -199,9 +199,9 @@ def _end(outgoing: Outgoing, call: Call) -> None:
 
 
 def _refuse_replayed_redirect(first: str, uri: str, tape: Cassette) -> None:
-    """Refuse to send a request to a different origin than the one where its chain of replayed redirects began.
+    """Raise UnsafeAddress if a chain of replayed redirects leads to an origin other than the one where it began.
 
-    The client would send its headers, cookies and query there, so the recording would decide who receives them.
+    The client would send its headers, cookies and query to that origin, so the recording would decide who gets them.
     """
     if first == uri:
         return
@@ -224,7 +224,7 @@ def _record_answer(
     body: bytes,
     headers: HeaderList | None = None,
 ) -> None:
-    """Record a call and its response. With `headers`, the body is the beginning of a stream that ended early."""
+    """Record a call and its response. If `headers` is given, the body is the beginning of a stream that ended early."""
     received = header_list(response.headers) if headers is None else headers
     answer = as_recorded_response(response, body, headers=received)
     try:
@@ -260,7 +260,7 @@ def _record(
 class CassetteTransport(UpperTransport):
     """Replays from and records to a cassette, for a Client or an AsyncClient of httpx or httpx2.
 
-    The arguments are those of `Cassette.transport`.
+    See `Cassette.transport` for the argument `inner`.
     """
 
     def __init__(self, tape: Cassette, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> None:

@@ -46,7 +46,7 @@ app.command(epilog=publish.EXAMPLES, rich_help_panel=_SHARE)(publish.publish)
 
 
 def run() -> None:
-    """Run the command line; print an error of the toolkit in two lines and exit with status 1."""
+    """Run the command line. A toolkit error is printed in two lines and ends the program with status 1."""
     warnings.showwarning = terminal.note  # type: ignore[assignment]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # on Windows, a pipe uses the locale encoding, which may lack `…`

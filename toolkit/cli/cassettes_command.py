@@ -45,13 +45,13 @@ app = terminal.command_group(
     "Exit status: 0 if all is well; 1 if the command finds something (see its help); 2 if it could not run.",
 )
 NameArgument = Annotated[str, typer.Argument(help="Name of a cassette, or a path.")]
-NumbersArgument = Annotated[list[int] | None, typer.Argument(help="Numbers of interactions, from 1.")]
+NumbersArgument = Annotated[list[int] | None, typer.Argument(help="Interaction numbers, counted from 1.")]
 UnplayedOption = Annotated[
     list[Path] | None,
-    typer.Option("--unplayed", help="Run a notebook, or those in a folder, offline, and find the calls not played."),
+    typer.Option("--unplayed", help="Run a notebook or a folder of notebooks offline, and find the unplayed calls."),
 ]
 PlayLogOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help=f"{VARIABLE} folder of earlier runs: find the calls not played.")
+    Path | None, typer.Option(metavar="FOLDER", help=f"{VARIABLE} folder from earlier runs; find the unplayed calls.")
 ]
 FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes to fail on, such as {','.join(KINDS)}.")]
 
@@ -59,7 +59,7 @@ FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes to fail on, s
 @app.command("list", epilog=terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json"))
 @terminal.errors_exit_with(_UNUSABLE)
 def list_(
-    folder: Annotated[Path | None, typer.Argument(help="By default the cassettes folder of the project.")] = None,
+    folder: Annotated[Path | None, typer.Argument(help="By default the project's cassettes folder.")] = None,
     as_json: terminal.JsonOption = False,
 ) -> None:
     """List the recordings in a folder.
@@ -77,14 +77,14 @@ def list_(
 def show(
     name: NameArgument,
     numbers: NumbersArgument = None,
-    characters: Annotated[int, typer.Option(min=0, help="Characters to show of each body.")] = EXCERPT,
+    characters: Annotated[int, typer.Option(min=0, help="Number of characters of each body to show.")] = EXCERPT,
     as_json: terminal.JsonOption = False,
 ) -> None:
     """Show what is recorded, with headers and bodies.
 
-    Without numbers, each interaction is shown on one line; with numbers, these interactions are shown in full.
-    Everything is shown as it would be recorded today: secrets in a file that was recorded without scrubbing are not
-    shown. The JSON output is a list of interactions; those that are shown in full also have `request` and `response`.
+    By default, each interaction is shown on one line. If numbers are given, those interactions are shown in full.
+    Everything is shown as it would be recorded today, so secrets in a file that was recorded without scrubbing are not
+    shown. The JSON output is a list of interactions; the ones shown in full also have `request` and `response`.
     """
     settings = Settings.load()
     opened = read_cassette(name, settings)
@@ -117,10 +117,10 @@ def check(
 ) -> None:
     """Check that recordings are complete, clean and not stale.
 
-    Clean means that they contain no secret, and nothing that the current rules would replace. A recording becomes stale
+    A clean recording contains no secrets, and nothing that the current rules would replace. A recording becomes stale
     when it reaches the age `stale_after` in toolkit.toml. The JSON output has the columns of `tk.check_cassettes`.
 
-    Exit status: 0 if all is well; 1 if something is wrong; 2 if the check could not be made.
+    Exit status: 0 if all is well; 1 if something is wrong; 2 if the check could not be completed.
     """
     with _plays(unplayed or (), play_log) as log:
         problems = terminal.records(check_cassettes(places, play_log=log))
@@ -132,7 +132,7 @@ def check(
         terminal.say(text, "red")
         terminal.say(f"  {terminal.pasteable(each['next'])}", "dim")
     if not problems and not as_json:
-        terminal.say("Nothing is wrong.", "green")
+        terminal.say("No problems found.", "green")
     if problems:
         raise typer.Exit(_FOUND)
 
@@ -151,7 +151,7 @@ def diff(
     covers the status, JSON members and their types, and the media type of other bodies, but not values. Times are
     reported only if they at least doubled or halved. The JSON output has the columns of `tk.compare_cassettes`.
 
-    Exit status: 1 if there is a change of a kind in --fail-on; 2 if a recording cannot be read; otherwise 0.
+    Exit status: 1 if there is a change of a kind listed in --fail-on; 2 if a recording cannot be read; otherwise 0.
     """
     _print_changes(terminal.records(compare_cassettes(old, new)), _kinds(fail_on), as_json=as_json)
 
@@ -174,8 +174,8 @@ def prune(
     """Remove interactions.
 
     Removes the interactions with the given numbers and, in addition, the calls that meet all the other conditions. They
-    are shown, and you are asked before the file is changed. A token request is removed with the last of its calls. The
-    other interactions keep their bytes; a recording of stock vcrpy is scrubbed and converted to the toolkit's layout.
+    are listed, and you are asked before the file is changed. A token request is removed with the last of its calls. The
+    remaining interactions keep their bytes; a stock vcrpy recording is scrubbed and converted to the toolkit's layout.
     The JSON output has the columns of `tk.prune_cassette`; `--json` needs --yes or --dry-run.
     """
     with _plays(unplayed or (), play_log) as log:
@@ -203,9 +203,9 @@ def scrub(
 ) -> None:
     """Scrub a recording again with the current rules.
 
-    Shows what was replaced, by kind. Interactions in which nothing is replaced keep their bytes; a recording of stock
-    vcrpy is converted to the toolkit's layout. If the file was shared, revoke the secrets that were in it: scrubbing
-    does not change other people's copies or the git history. The JSON output has the columns of `tk.scrub_cassette`.
+    Shows what was replaced, by kind. Interactions without replacements keep their bytes. A stock vcrpy recording is
+    converted to the toolkit's layout. If the file was shared, revoke the secrets that were in it: scrubbing does not
+    change other people's copies or the git history. The JSON output has the columns of `tk.scrub_cassette`.
     """
     replaced = terminal.records(scrub_cassette(name, dry_run=dry_run))
     nothing = "Nothing needs to be replaced: the recording already complies with the current rules."
@@ -230,11 +230,11 @@ def import_(
 
     Secrets are removed as in a recording, and the report names their kinds. Addresses in toolkit.toml become symbolic.
     If you name the environment, its sessions can replay the cassette. What cannot be replayed, such as an entry without
-    a stored body, is left out. Recordings of other programs are not converted. The JSON output has the attributes of
+    a stored body, is left out. Other programs' recordings are not converted. The JSON output has the attributes of
     `tk.ImportReport`.
 
-    Exit status: 0 if there is a new cassette; 1 if nothing in the file could be imported; 2 if it cannot be read or the
-    cassette cannot be written.
+    Exit status: 0 if a cassette was written; 1 if nothing in the file could be imported; 2 if the file cannot be read
+    or the cassette cannot be written.
     """
     terminal.check_new_name(name)
     report = import_cassette(source, name, environment=environment, only=only or (), replace=replace)
@@ -262,12 +262,12 @@ def drift(
 ) -> None:
     """Repeat recorded reads live, and show what changed.
 
-    Only GET and HEAD requests are repeated, in the environment that was recorded or in another. Other calls are never
-    sent, nor are calls with a placeholder or pseudonym in them. Responses are compared as by `diff`. Nothing is
-    recorded. The JSON output has the columns of `tk.Drift.table`.
+    Only GET and HEAD requests are repeated, in the recorded environment or in another one. Other calls are never sent,
+    nor are calls that contain a placeholder or pseudonym. Responses are compared as in `diff`. Nothing is recorded. The
+    JSON output has the columns of `tk.Drift.table`.
 
-    Exit status: 1 if there is a change of a kind in --fail-on; 2 if the recording cannot be read or the service cannot
-    be called; otherwise 0, even if there are other changes.
+    Exit status: 1 if there is a change of a kind listed in --fail-on; 2 if the recording cannot be read or the service
+    cannot be called; otherwise 0, even if there are other changes.
     """
     from toolkit.sharing.drift import drift as repeat_reads
 
@@ -290,7 +290,7 @@ def drift(
 
 @contextmanager
 def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | None]:
-    """Yield the folder with the play log, after running the notebooks; None if neither notebooks nor a log is given."""
+    """Run the notebooks and yield the folder of the play log, or None if neither notebooks nor a log is given."""
     if not notebooks:
         yield play_log
         return
@@ -300,7 +300,7 @@ def _plays(notebooks: Iterable[Path], play_log: Path | None) -> Iterator[Path | 
         log = play_log or Path(folder)
         for verdict in verify(notebooks, play_log=log):
             if verdict.failure is not None:
-                what = f"{verdict.path} could not be run, so the calls it plays are not known. {verdict.failure.what}"
+                what = f"{verdict.path} could not be run, so the calls it replays are not known. {verdict.failure.what}"
                 raise ConfigurationError(what, f"To see why: toolkit verify {verdict.path}", about="unplayed")
         yield log
 
@@ -314,7 +314,7 @@ def _kinds(text: str) -> set[str]:
 
 
 def _print_changes(changes: list[dict[str, Any]], failing: set[str], *, as_json: bool) -> None:
-    """Print changes, and exit with status 1 if one of them is of a kind in `failing`."""
+    """Print changes, and exit with status 1 if any of them is of a kind in `failing`."""
     nothing = "Nothing changed: the same calls, and responses with the same status and shape."
     terminal.print_rows(changes, _CHANGE, as_json=as_json, empty=nothing)
     if any(each["kind"] in failing for each in changes):

@@ -58,11 +58,11 @@ app = terminal.command_group("credentials", help="Save, list, test and remove cr
 def add(
     name: Annotated[str, typer.Argument(help="Name of the profile to save; not a secret.")],
     environment: terminal.EnvironmentOption,
-    kind: Annotated[str | None, typer.Option(help=f"{', '.join(_KINDS)}; by default what the options imply.")] = None,
+    kind: Annotated[str | None, typer.Option(help=f"{', '.join(_KINDS)}; by default implied by the options.")] = None,
     client_id: Annotated[str | None, typer.Option(help="Client ID, not a secret; asked for if missing.")] = None,
     key_file: Annotated[Path | None, typer.Option(help="Private key file (PEM or JWK); the key is copied.")] = None,
     key_id: Annotated[str | None, typer.Option(help="Key ID (kid) that the public key was registered with.")] = None,
-    algorithm: Annotated[str | None, typer.Option(help="JWS algorithm; by default that of the key.")] = None,
+    algorithm: Annotated[str | None, typer.Option(help="JWS algorithm; defaults to the key's algorithm.")] = None,
     audience: Annotated[str | None, typer.Option(help="Audience: token-endpoint (default), issuer or other.")] = None,
     assertion_typ: Annotated[str | None, typer.Option(help="Type of assertions: JWT (the default) or none.")] = None,
     assertion_lifetime: Annotated[int | None, typer.Option(help="Seconds for which an assertion is valid.")] = None,
@@ -70,7 +70,7 @@ def add(
     form_field: Annotated[list[str] | None, typer.Option(help="Extra field for token requests: NAME=TEXT.")] = None,
     scheme: Annotated[str | None, typer.Option(help="How a key pair is sent: headers (the default) or basic.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Read the values from standard input, one per line.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a profile of that name without asking.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing profile without asking.")] = False,
     yes: terminal.YesOption = False,
 ) -> None:
     """Save credentials under a name.
@@ -81,7 +81,7 @@ def add(
 
     With --stdin, the values are read from a pipe, one per line: for a key pair, the key ID and the secret key; for a
     client secret, the client ID and the secret; for a client key, the client ID, the private key and, if the key is
-    encrypted, its passphrase. Leave out what you give as an option. Further lines are ignored.
+    encrypted, its passphrase. Leave out the values that you give as options. Extra lines are ignored.
     """
     settings, environment = Settings.load(), Environment(environment)
     options = {
@@ -156,11 +156,11 @@ def try_(
     ] = None,
     environment: terminal.OptionalEnvironment = None,
 ) -> None:
-    """Call each interface once, live, and say what works.
+    """Call each interface once, live, and show what works.
 
-    The environment is needed only if several environments have a matching profile. The calls only read, and no response
-    body is shown. The exit status is 1 if an interface refuses the call, fails or is unreachable, or if nothing was
-    called. An interface whose address is not set is not called, and does not count as a failure.
+    The environment is needed only if several environments have a matching profile. The calls are read-only, and no
+    response body is shown. The exit status is 1 if an interface refuses the call, fails or is unreachable, or if
+    nothing was called. An interface whose address is not set is not called, and does not count as a failure.
     """
     terminal.check_online("nothing is sent")
     settings = Settings.load()
@@ -188,11 +188,11 @@ def allow(
     environment: terminal.EnvironmentOption,
     yes: terminal.YesOption = False,
 ) -> None:
-    """Allow credentials to be sent to the addresses of this project.
+    """Allow credentials to be sent to this project's addresses.
 
-    Credentials from variables and `.env` need this for each address that only a file of the project names; saved
-    credentials need it for each address that was not set when they were saved. Run it in the folder of the project.
-    Addresses that were allowed earlier stay allowed.
+    Credentials from variables and `.env` need this for each address that is set only in a project file. Saved
+    credentials need it for each address that was not set when they were saved. Run it in the project folder. Addresses
+    that were allowed earlier stay allowed.
     """
     settings, environment = Settings.load(), Environment(environment)
     credentials = load_credentials(environment, name, settings=settings, anywhere=True)
@@ -200,7 +200,7 @@ def allow(
     new = changes(destinations, uses_of(credentials))
     who = f"{name} for {environment} ({credentials.loaded_from})"
     if not new:
-        terminal.say(f"The credentials {who} are already allowed for the addresses of this project.")
+        terminal.say(f"The credentials {who} are already allowed for this project's addresses.")
         return
     terminal.say(f"The credentials {who} would go to new destinations:")
     _confirm_changes(new, yes=yes)
@@ -216,7 +216,7 @@ def remove(
 ) -> None:
     """Remove a saved profile.
 
-    Environment variables and `.env` files stay as they are.
+    Environment variables and `.env` files are not changed.
     """
     environment = Environment(environment)
     terminal.confirm(f"Remove the profile {name} for {environment}?", yes=yes)
@@ -235,7 +235,7 @@ def _only_environment(name: str | None, settings: Settings) -> Environment:
 
 
 def _form(scope: str | None, fields: Iterable[str]) -> str | None:
-    """Return a scope and further form fields (NAME=TEXT), URL-encoded; None if there are none."""
+    """Return a scope and other form fields (NAME=TEXT), URL-encoded, or None if none are given."""
     if any("=" not in field for field in fields):
         raise typer.BadParameter("Write a field with an equals sign: resource=orders", param_hint="--form-field")
     pairs = [("scope", scope)] if scope is not None else []
@@ -259,7 +259,7 @@ def _typed(environment: Environment) -> Callable[[str], Secret]:
 
 
 def _piped(rest: Secret) -> Callable[[str], Secret]:
-    """Return a function that takes the values of fields from piped input, one after another."""
+    """Return a function that takes field values from piped input, one after another."""
 
     def value(field: str) -> Secret:
         nonlocal rest
@@ -276,7 +276,7 @@ def _piped(rest: Secret) -> Callable[[str], Secret]:
 
 
 def _read_key_file(file: Path) -> Secret:
-    """Return the text of a key file. An error does not quote the path: somebody may have pasted the key there."""
+    """Return the text of a key file. Errors do not quote the path, in case the key itself was pasted instead."""
     what, next_step = "the private key file", "Enter the full path of a file that you can read."
     return Secret(read_text(expanded(file, about="key_file"), what, next_step).strip())
 
@@ -295,8 +295,8 @@ class _Probe(NamedTuple):
 def _probes(session: Session) -> Iterator[_Probe]:
     """Call each interface of a live session once; the first call of a broker partner requests a token.
 
-    The service document shows no path of the market data interface (section 4.2), so its base address is called. A
-    response only proves that it was reached and did not refuse the caller. Failures are results; bodies are not read.
+    The service document shows no market data path (section 4.2), so the base address of that interface is called. A
+    response only proves that it was reached and did not refuse the caller. Failures are yielded, and no body is read.
     """
     rules = session.environment.rules
     for interface in rules.addresses:

@@ -26,7 +26,7 @@ QUOTES_PATH: Final = "/v2/practice/quotes"  # a path of the practice service; th
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
-def demo(rows: Annotated[int, typer.Option(min=1, help="Rows to print for a long table.")] = 5) -> None:
+def demo(rows: Annotated[int, typer.Option(min=1, help="Number of rows to print of a long table.")] = 5) -> None:
     """Show accounts, calls and token lifetimes from a recording.
 
     Nothing is sent.
@@ -57,7 +57,7 @@ def take_tour(session: Session, *, pause: Callable[[], None] = lambda: None) -> 
 
 
 def bundled_files() -> Path:
-    """Return the folder of `notebooks` and `cassettes`: the checkout, or a folder inside the installed package."""
+    """Return the folder that has `notebooks` and `cassettes`: the checkout, or a folder in the installed package."""
     for folder in (_PACKAGE.parent, _PACKAGE / "_shipped"):
         if (folder / "notebooks").is_dir() and (folder / "cassettes").is_dir():
             return folder

@@ -34,7 +34,7 @@ def lab(
 ) -> None:
     """Open the tutorials in JupyterLab.
 
-    The notebooks of an installed package are copied to a folder where you can change them, by default
+    If the toolkit is installed as a package, the notebooks are copied to a folder where you can change them, by default
     `toolkit-notebooks`.
     """
     if find_spec("jupyterlab") is None:

@@ -31,14 +31,14 @@ _KEYS: Final = ("live", "paper", "broker-key", "sandbox-key")
 
 
 def practice(
-    accounts: Annotated[int, typer.Option(help="Number of accounts of each broker partner.")] = 25,
+    accounts: Annotated[int, typer.Option(help="Number of accounts per broker partner.")] = 25,
     token_validity: Annotated[float, typer.Option(help="Seconds for which a token is accepted.")] = 900,
     delay: Annotated[float, typer.Option(help="Seconds to wait before each response.")] = 0.0,
-    rate_limit: Annotated[float | None, typer.Option(help="Calls per second for each caller; more get 429.")] = None,
+    rate_limit: Annotated[float | None, typer.Option(help="Calls per second per caller; any more get 429.")] = None,
     port: Annotated[int, typer.Option(help="First of eight consecutive ports; 0 picks free ones.")] = 0,
     form: Annotated[
         str | None,
-        typer.Option("--format", help=f"Format of the variables: {', '.join(_FORMS)}; by default that of this shell."),
+        typer.Option("--format", help=f"Format of the variables: {', '.join(_FORMS)}; by default this shell's format."),
     ] = None,
     client_keys: Annotated[
         bool, typer.Option("--client-keys", help="Print the client keys of broker partners instead of their secrets.")
@@ -82,7 +82,7 @@ def how_to_call(form: str, addresses: Mapping[str, str], credentials: Mapping[st
 
 
 def assignment(form: str, name: str, value: str) -> str:
-    """Return the line, or lines, that set a variable. Values are URLs, hexadecimal numbers, names and PEM strings."""
+    """Return the line or lines that set a variable. Values are URLs, hexadecimal numbers, names and PEM strings."""
     if form == "bash":
         return f"export {name}={shlex.quote(value)}"
     if form == "powershell":

@@ -1,4 +1,4 @@
-"""`toolkit publish`: make a copy of a notebook for others."""
+"""`toolkit publish`: make a copy of a notebook to share."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ EXAMPLES: Final = terminal.examples(
 
 
 def publish(
-    notebook: Annotated[Path, typer.Argument(help="The notebook.")],
+    notebook: Annotated[Path, typer.Argument(help="The notebook to publish.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="A folder, a file that ends in .zip, or a page that ends in .html.")
     ],
     replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier publication.")] = False,
     parameters: Annotated[
         list[str] | None,
-        typer.Option("-p", metavar="NAME=VALUE", help="Set a parameter of the notebook, as papermill does."),
+        typer.Option("-p", metavar="NAME=VALUE", help="Set a notebook parameter, as papermill does."),
     ] = None,
     code: Annotated[bool, typer.Option("--code/--no-code", help="Show the code on a page, or leave it out.")] = True,
     timeout: Annotated[float, typer.Option(min=1, help="Time limit for each cell, in seconds.")] = 120.0,
 ) -> None:
-    """Make a copy of a notebook for others.
+    """Make a copy of a notebook to share.
 
-    The copy includes the recorded calls that it plays. The rules under `[scrubbing]` in `toolkit.toml` are applied to
+    The copy includes the recorded calls that it replays. The rules under `[scrubbing]` in `toolkit.toml` are applied to
     them again, and the same values are replaced in the notebook's text and code. Then the copy runs offline, so that
     its outputs come from its own recordings, and the whole copy is searched for secrets and for the replaced values. If
     anything is found, the copy is discarded.
 
     Recordings of real accounts (`live`, `broker-live`) are refused unless `toolkit.toml` sets `pseudonyms` under
-    `[scrubbing]`, or sets `publish = "as is"`. **This runs the code of the notebook**, without a network.
+    `[scrubbing]`, or sets `publish = "as is"`. **This runs the notebook's code**, without a network.
     """
     from toolkit.sharing.publish import publish as make_copy  # slow to load
 

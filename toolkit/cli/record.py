@@ -36,7 +36,7 @@ def record(
     environment: terminal.OptionalEnvironment = None,
     interface: Annotated[
         str | None,
-        typer.Option(help=f"Interface to call: {', '.join(_INTERFACES)}; by default that of the accounts call."),
+        typer.Option(help=f"Interface to call: {', '.join(_INTERFACES)}; by default the one for the accounts call."),
     ] = None,
     all_pages: Annotated[bool, typer.Option("--pages", help="Read all pages of each path, as tk.pages does.")] = False,
     credentials: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the profile to record with.")] = None,
@@ -45,8 +45,8 @@ def record(
 ) -> None:
     """Record calls without their secrets.
 
-    The recording can be replayed without a network or credentials. Without a path, the accounts call is recorded. Only
-    GET requests are sent, to the environment's own addresses. If one of them fails, nothing is recorded.
+    The recording can be replayed without a network or credentials. If no path is given, the accounts call is recorded.
+    Only GET and token requests are sent, to the environment's own addresses. If one fails, nothing is recorded.
     """
     as_choice(mode, _MODES, about="mode")
     if interface is not None:
@@ -91,7 +91,7 @@ def _is_path(text: str) -> bool:
 def _session(
     environment: str | None, credentials: str | None, name: str, mode: str, *, with_practice: bool
 ) -> Iterator[Session]:
-    """Open a session that records: in an environment of the service, or with a practice service."""
+    """Open a recording session, either in an environment of the service or with a practice service."""
     if not with_practice:
         with Session(environment, credentials, cassette=name, mode=mode) as session:
             yield session
@@ -106,7 +106,7 @@ def _session(
 
 
 def _without_recording(error: ToolkitError, session: Session | None, before: bytes | None) -> ToolkitError:
-    """Restore a recording's earlier content, so that a failed call is never replayed, and return the error."""
+    """Restore the recording's earlier content, so that a failed call is never replayed, and return the error."""
     cassette = None if session is None else session.cassette
     if cassette is None or not cassette.recorded_count:
         return error
@@ -119,7 +119,7 @@ def _without_recording(error: ToolkitError, session: Session | None, before: byt
 
 
 def _make_call(session: Session, path: str, interface: str | None, *, all_pages: bool) -> None:
-    """Make a call and print its response, or that of each page."""
+    """Make a call and print its response, or its pages as one table."""
     from toolkit.tables.tabulation import tabulate
 
     client: httpx.Client = getattr(session, interface or session.environment.rules.accounts[0])

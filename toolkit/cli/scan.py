@@ -26,7 +26,7 @@ _FOUND, _UNUSABLE = 1, 2  # exit statuses
 @terminal.errors_exit_with(_UNUSABLE)
 def scan(
     paths: Annotated[
-        list[Path] | None, typer.Argument(readable=False, help="Files and folders; by default this folder.")
+        list[Path] | None, typer.Argument(readable=False, help="Files and folders; by default the current folder.")
     ] = None,
     form: Annotated[
         str,

@@ -1,6 +1,6 @@
 """Helpers for all commands: help texts, and output as lines, tables, JSON and errors.
 
-Everything is printed as plain text, without rich's markup and without control characters.
+Everything is printed as plain text, without rich markup or control characters.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _COMMAND: Final = re.compile(
 
 
 def command_group(name: str, *, help: str, epilog: str | None = None) -> typer.Typer:  # noqa: A002 - as Typer calls it
-    """Return a Typer app without commands, for one group of commands or for the whole program."""
+    """Return a Typer app without commands, for a command group or for the whole program."""
     return typer.Typer(
         name=name,
         help=help,
@@ -73,7 +73,7 @@ def examples(*commands: str) -> str:
 
 
 def program() -> str:
-    """Return what to type to start the toolkit: its name or, if a shell would not find it, the path that was typed."""
+    """Return the command that starts the toolkit: its name or, if a shell would not find it, the path as typed."""
     typed = sys.argv[0].removesuffix(".exe")
     found = shutil.which("toolkit")
     if Path(typed).name != "toolkit" or (found and Path(found).with_suffix("") == Path(typed).absolute()):
@@ -82,7 +82,7 @@ def program() -> str:
 
 
 def pasteable(text: str) -> str:
-    """Return a string with `toolkit`, in commands such as `toolkit lab`, replaced by `program()`, ready to paste."""
+    """Replace `toolkit` with `program()` in commands such as `toolkit lab`, so that they are ready to paste."""
     return _COMMAND.sub(lambda _: program(), text)
 
 
@@ -97,7 +97,7 @@ def say(text: str = "", style: str = "") -> None:
 
 
 def note(message: Warning | str, *_: object) -> None:
-    """Print a note on standard error; the signature is that of `warnings.showwarning`."""
+    """Print a note on standard error. The signature matches `warnings.showwarning`."""
     console(stderr=True).print(Text.assemble(("Note: ", "yellow"), printable(pasteable(str(message)))))
 
 
@@ -118,20 +118,20 @@ def errors_exit_with(status: int) -> Iterator[None]:
 
 
 def check_new_name(name: str) -> None:
-    """Refuse a path without a suffix as the name of a new cassette; the file would not look like a cassette."""
+    """Raise an error if a new cassette is given as a path without a suffix, since it would not look like a cassette."""
     if Path(name).name != name and Path(name).suffix not in SUFFIXES:
         raise typer.BadParameter("A path needs a suffix, as in x.yaml.", param_hint="NAME")
 
 
 def check_online(what: str) -> None:
-    """Refuse to continue while TOOLKIT_OFFLINE is set; `what` is the consequence, such as "nothing is sent"."""
+    """Raise an error if TOOLKIT_OFFLINE is set; `what` is the consequence, such as "nothing is sent"."""
     if is_offline():
         what = f"TOOLKIT_OFFLINE is set, so {what}."
         raise ConfigurationError(what, "Unset it and run this again.", about="TOOLKIT_OFFLINE")
 
 
 def save_report(file: Path, text: str) -> None:
-    """Write a report to a file that an option names."""
+    """Write a report to a file given as an option."""
     try:
         write_atomically(file, text.encode())
     except OSError as error:
@@ -139,7 +139,7 @@ def save_report(file: Path, text: str) -> None:
 
 
 def read_pipe() -> Secret:
-    """Return the text on standard input. Errors do not contain what was read."""
+    """Return the text read from standard input. Errors do not quote it."""
     if sys.stdin is None or sys.stdin.isatty():
         what = "--stdin reads a pipe, but standard input is a terminal, where typed secrets would be visible."
         raise ConfigurationError(what, "Leave --stdin out, or pipe the values in, one per line.", about="stdin")
@@ -164,7 +164,7 @@ def confirm(question: str, *, yes: bool, option: str = "--yes", piped: bool = Fa
     if yes:
         return
     if piped or not can_ask():
-        what, next_step = f"Cannot ask here: {question}", f"Run this in a terminal, or add {option} to continue."
+        what, next_step = f"Cannot ask this here: {question}", f"Run this in a terminal, or add {option} to continue."
         raise ConfigurationError(what, next_step, about="yes")
     typer.confirm(question, abort=True)
 
@@ -175,7 +175,7 @@ def print_json(value: Any) -> None:
 
 
 def print_next_steps(*steps: tuple[str, str]) -> None:
-    """Print suggestions: commands, and what each of them does."""
+    """Print suggested commands and what each one does."""
     commands = [printable(pasteable(command)) for command, _ in steps]
     width = max(map(len, commands))
     say("\nNext", "bold")
@@ -211,9 +211,9 @@ def print_rows(rows: list[dict[str, Any]], columns: Sequence[str], *, as_json: b
 
 
 def print_frame(title: str, frame: pd.DataFrame, *, rows: int = 1_000, columns: Iterable[str] = ()) -> None:
-    """Print the first rows and some columns of a DataFrame, and how much is left out.
+    """Print the first rows and some columns of a DataFrame, and say how much is left out.
 
-    By default, the columns are those of an account, or the first six.
+    By default, account columns are printed or, if the frame has none of them, the first six columns.
     """
     frame = frame.reset_index() if frame.index.name else frame
     names = [str(name) for name in columns or _ACCOUNT_COLUMNS if name in frame] or list(map(str, frame))[:6]
@@ -234,7 +234,7 @@ def print_calls(session: Session) -> None:
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a DataFrame for JSON: None for a missing value, and times as text."""
+    """Return the rows of a DataFrame as JSON values; missing values become None, and times become text."""
     rows: list[dict[str, Any]] = json.loads(frame.to_json(orient="records", date_format="iso", date_unit="s"))
     return rows
 

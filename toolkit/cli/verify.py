@@ -24,7 +24,7 @@ _DIFFERS, _NOT_VERIFIED = 1, 2  # exit statuses
 @terminal.errors_exit_with(_NOT_VERIFIED)
 def verify(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Notebooks, and folders with notebooks; by default `notebooks`.")
+        list[Path] | None, typer.Argument(help="Notebooks and folders of notebooks; by default `notebooks`.")
     ] = None,
     update: Annotated[bool, typer.Option("--update", help="Store the new outputs of notebooks that differ.")] = False,
     changed: Annotated[
@@ -37,27 +37,27 @@ def verify(
         Path | None, typer.Option(metavar="FOLDER", help="Save the executed notebooks in a folder, for `nbdiff`.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Notebooks to run at once; by default one per processor.")
+        int | None, typer.Option(min=1, help="Number of notebooks to run at once; by default one per processor.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Time limit for each cell, in seconds.")] = 120.0,
     form: Annotated[
         str, typer.Option("--format", help="`text`, or `github` to annotate the cells in a pull request.")
     ] = "text",
     as_json: terminal.JsonOption = False,
-    save_json: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the JSON in a file.")] = None,
+    save_json: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the JSON output in a file.")] = None,
 ) -> None:
     """Run notebooks offline and compare their outputs.
 
     Each notebook runs in a fresh kernel and replays its recordings, without a network, without your environment
-    variables and with an empty home folder. **This runs the code of the notebooks and is not a sandbox**: the code can
-    read and write your files. Verify only notebooks that you would run yourself.
+    variables and with an empty home folder. **This runs the notebooks' code and is not a sandbox**: the code can read
+    and write your files. Verify only notebooks that you would run yourself.
 
-    No notebook is changed without `--update`, which stores new outputs if two runs give the same ones.
+    No notebook is changed without `--update`, which stores new outputs if two runs produce the same outputs.
 
     The JSON output is a list with an entry for each notebook: `path`, `outcome`, `is_good`, `cells`, `seconds`,
     `differences`, `failure` and `saved_to`.
 
-    Exit status: 0 if all are the same or updated; 1 if some differ; 2 if some could not run, or the usage is wrong.
+    Exit status: 0 if all match or were updated; 1 if some differ; 2 if some could not run or the usage is wrong.
     """
     from toolkit.verification import FORMATS  # slow to load
     from toolkit.verification import verify as verify_notebooks

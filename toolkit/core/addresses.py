@@ -1,4 +1,4 @@
-"""Addresses and origins: what a URL must look like before credentials may be sent to it."""
+"""Addresses and origins, and the checks that a URL must pass before credentials may be sent to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXAMPLE = "Use an address such as https://api.example.com, without a query, a f
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if a host name means this machine: `localhost` or a loopback address. No DNS lookup is made."""
+    """Return True if a host name refers to this machine: `localhost` or a loopback address. No DNS lookup is made."""
     if host == "localhost":
         return True
     try:
@@ -54,12 +54,12 @@ class Address(NamedTuple):
 
         Args:
             text: the URL.
-            setting, about: name the address in an error, such as "The address auth" and "auth".
+            setting, about: how errors refer to the address, such as "The address auth" and "auth".
 
         Raises:
-            ConfigurationError: if it is not an absolute http(s) URL of a plain host, or has a query, a fragment, or
-                dots as a path segment. The error does not show parts that may contain a secret by mistake.
-            UnsafeAddress: if it has userinfo, or is plain http to another machine.
+            ConfigurationError: if it is not an absolute http(s) URL with a plain host, or has a query, a fragment, or a
+                path segment of dots. The error does not show parts that may contain a secret by mistake.
+            UnsafeAddress: if it has userinfo, or uses plain http to another machine.
         """
         if not isinstance(text, str):
             raise ConfigurationError(f"{setting} is {type(text).__name__}, not a string.", _EXAMPLE, about=about)
@@ -87,7 +87,7 @@ class Address(NamedTuple):
 
 
 def _is_host(host: str) -> bool:
-    """Return True for a host name or IP address that every URL parser reads in the same way."""
+    """Return True for a host name or IP address that all URL parsers interpret in the same way."""
     if ":" not in host and not _NUMERIC.search(host):
         return _HOST_NAME.match(host) is not None
     try:

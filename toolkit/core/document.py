@@ -1,7 +1,7 @@
-"""The service document as values: who may call what, where, and how callers authenticate.
+"""The service document's rules as constants: who may call which interface, where, and how callers authenticate.
 
-Section numbers refer to the service document; every other module takes its facts from here. Nothing is assumed about
-payloads and rate limits, which the document does not show; RFCs 9110, 6749 and 6750 define statuses.
+Section numbers refer to the service document. All other modules take its facts from here. Nothing is assumed about
+payloads and rate limits, which it does not describe. RFCs 9110, 6749 and 6750 define the status codes.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Access(NamedTuple):
     """The access that section 1 allows an environment.
 
     Attributes:
-        holder: who uses it, in the document's words.
-        addresses: the interfaces it may call, each with the name of its address.
-        credentials: the kinds of credentials it takes.
+        holder: the kind of account holder, in the document's words.
+        addresses: the interfaces that it may call, each with the name of its address.
+        credentials: the kinds of credentials that it takes.
         real_account: True if calls reach a real account rather than a paper or sandbox account.
         accounts: interface and path of the accounts call shown in section 4.2.
     """
@@ -90,7 +90,7 @@ SECRET_KEY_HEADER: Final = "API-SECRET-KEY"  # noqa: S105
 
 
 def _access(holder: str, *, is_real: bool, **addresses: str) -> Access:
-    """Return what an environment may call: addresses by interface; partners have the broker interface (section 1)."""
+    """Return an Access for addresses keyed by interface; only partners have the broker interface (section 1)."""
     is_partner = "broker" in addresses
     return Access(
         holder=holder,
@@ -134,7 +134,7 @@ SYMBOLIC_ENDING: Final = ".svc.invalid"  # of the symbolic hosts for the address
 
 
 def symbolic_address(name: str) -> str:
-    """Return the symbolic URL of an address in a recording; `.invalid` never resolves (RFC 6761 section 6.4)."""
+    """Return the URL that stands for an address in recordings; `.invalid` never resolves (RFC 6761 section 6.4)."""
     return f"https://{name.replace('_', '-')}{SYMBOLIC_ENDING}"
 
 

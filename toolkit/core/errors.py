@@ -1,11 +1,11 @@
-"""All errors of the toolkit, by kind of problem.
+"""All toolkit errors, grouped by kind of problem.
 
 Catch ToolkitError to catch them all. Messages contain names, places and types, but no secrets.
 
-A wrong argument of a public function or command raises a ConfigurationError whose `about` names the argument. The
+An invalid argument to a public function or command raises a ConfigurationError whose `about` names the argument. The
 functions at the end check arguments, and quote only short strings, because a misplaced argument may be a secret. Three
-mistakes raise a plain TypeError: a wrong number of arguments, an unknown keyword, and a `Secret` made from anything but
-a string.
+mistakes raise a plain TypeError: the wrong number of arguments, an unknown keyword, and a `Secret` made from anything
+but a string.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def _safe(text: str) -> str:
 
 
 class ToolkitError(Exception):
-    """Base class of all errors of the toolkit. Its strings are safe to print.
+    """Base class for all toolkit errors. Its strings are safe to print.
 
     Attributes:
         what: what happened, and where.
         next_step: what to do about it; empty if there is nothing to do.
-        about: the argument or setting that the error is about, such as "secret_key" or "auth_sandbox", so that
-            nobody has to parse messages; empty if there is none.
+        about: the argument or setting that the error is about, such as "secret_key" or "auth_sandbox", so that code
+            does not have to parse messages; empty if there is none.
 
-    Classes with more attributes take these as keyword arguments too.
+    Subclasses with additional attributes also take them as keyword arguments.
     """
 
     def __init__(self, what: str, next_step: str = "", *, about: str = "", **details: Any) -> None:
@@ -109,7 +109,7 @@ class UnsafeAddress(AccessError):
 
 
 class NetworkBlocked(AccessError):
-    """A test that replays a cassette tried to reach the network, which the pytest plugin refuses."""
+    """A test that replays a cassette tried to reach the network, which the pytest plugin blocks."""
 
 
 class TokenError(ToolkitError):
@@ -133,7 +133,7 @@ class TokenRefused(TokenError):
 
     @property
     def is_passing(self) -> bool:
-        """True if another try may succeed: too many requests, or a failing service (RFC 9110 section 15.6)."""
+        """True if a retry may succeed, as after too many requests or a server error (RFC 9110 section 15.6)."""
         return self.status in (408, 429) or self.status >= 500 or self.error == "temporarily_unavailable"
 
 
@@ -145,14 +145,14 @@ class Unreachable(ToolkitError):
     """The service or the token endpoint could not be reached.
 
     Attributes:
-        is_passing: True if another try may succeed, as after a dropped connection but not with a wrong certificate.
+        is_passing: True if a retry may succeed, as after a dropped connection but not after a certificate error.
     """
 
     is_passing: bool = True
 
 
 class ServiceError(ToolkitError):
-    """A response that the toolkit has to read, such as that of `accounts()`, is an error or has an unreadable body.
+    """A response that the toolkit has to read, such as the one to `accounts()`, is an error or has an unreadable body.
 
     Attributes:
         status: the HTTP status code.
@@ -177,7 +177,7 @@ class CassetteMiss(CassetteError):
     """No recording matches this request, or the cassette does not exist.
 
     Attributes:
-        nearest: the most similar recorded request and what differs, safe to print; empty without recordings.
+        nearest: the most similar recorded request and its differences, safe to print; empty if there are no recordings.
     """
 
     nearest: Sequence[str] = ()
@@ -196,11 +196,11 @@ class SecretLeak(CassetteError):
 
 
 class PublishError(ToolkitError):
-    """A notebook cannot be published as it is, so nothing was written; the message says why."""
+    """A notebook cannot be published as is, so nothing was written; the message says why."""
 
 
 class SweepError(ToolkitError):
-    """The folder of a sweep could not be read or written; what is already written is kept."""
+    """A sweep's folder could not be read or written; everything already written is kept."""
 
 
 class SweepBusy(SweepError):
@@ -208,7 +208,7 @@ class SweepBusy(SweepError):
 
 
 class TabulationError(ToolkitError):
-    """A value does not fit its column; the message names row, column, expected type and actual type."""
+    """A value does not fit its column; the message names the row, the column, the expected type and the actual type."""
 
 
 def how_to_install(extra: str) -> str:
@@ -242,7 +242,7 @@ def as_choice(value: object, choices: Iterable[_Choice], *, about: str) -> _Choi
 
 
 def as_text(value: object, *, about: str, example: str) -> str:
-    """Check that a value is a string and not empty, and return it."""
+    """Check that a value is a non-empty string, and return it."""
     text = as_instance(value, str, about=about, example=example, expected="a string")
     if not text.strip():
         raise ConfigurationError(f"{about} is empty.", f"For example {about}={example}.", about=about)
@@ -250,7 +250,7 @@ def as_text(value: object, *, about: str, example: str) -> str:
 
 
 def as_several(value: object, kind: Any, *, about: str, example: str) -> tuple[Any, ...]:
-    """Return one value, or each value of an iterable, in a tuple; each must be an instance of `kind`."""
+    """Return a value, or the values of an iterable, as a tuple; each must be an instance of `kind`."""
     is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
     values = tuple(cast("Iterable[Any]", value)) if is_list else (value,)
     return tuple(as_instance(each, kind, about=about, example=example, expected="strings") for each in values)

@@ -1,8 +1,8 @@
-"""Clocks, conversion of timestamps, and the record of a session's calls and their authorization.
+"""Clocks, timestamp conversion, and the record of a session's calls and their authorization.
 
-The source of time is passed in as a `Clock`. The tables of calls and tokens are made from a `Ledger`. A recording
-stores the same facts with each interaction, so that a replay gives the same tables. Each response carries a
-`ResponseSource`: where it came from and which call it answers.
+The source of time is passed in as a `Clock`. The call and token tables are made from a `Ledger`. A recording stores the
+same facts with each interaction, so that a replay gives the same tables. Each response carries a `ResponseSource`:
+where it came from, and the call that it answers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The system clock."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -69,11 +69,11 @@ def parse_instant(text: str) -> datetime:
     """
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
-        raise ValueError("an instant needs an offset, such as Z")
+        raise ValueError("a timestamp needs a UTC offset, such as Z")
     try:
         return instant.astimezone(UTC)
     except OverflowError:
-        raise ValueError("an instant must lie in the years 1 to 9999") from None
+        raise ValueError("a timestamp must be between the years 1 and 9999 in UTC") from None
 
 
 def parse_http_date(text: str) -> datetime | None:
@@ -92,10 +92,10 @@ class Authorization(NamedTuple):
 
     Attributes:
         kind: kind of credentials.
-        environment: environment of the credentials.
+        environment: the credentials' environment.
         profile: name of the profile.
         token: number of the token in its session, from 1; None for a key pair.
-        issued_at: when the lifetime of the token began, or None.
+        issued_at: when the token's lifetime began, or None.
         expires_at: when the token expires, or None.
     """
 
@@ -107,14 +107,14 @@ class Authorization(NamedTuple):
     expires_at: datetime | None = None
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the fields to store in a recording, as text and integers, without those that are None."""
+        """Return the fields to store in a recording, as text and integers, omitting those that are None."""
         texts: dict[type, Callable[[Any], Any]] = {type(None): lambda _: None, datetime: instant_text, int: int}
         fields = {name: texts.get(type(value), str)(value) for name, value in self._asdict().items()}
         return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Authorization:
-        """Return the authorization that the fields of a recording describe.
+        """Return the authorization that a recording's fields describe.
 
         Raises:
             ValueError, KeyError, TypeError: if they do not describe an authorization.
@@ -126,7 +126,7 @@ class Authorization(NamedTuple):
             kind=CredentialKind(fields["kind"]),
             environment=Environment(fields["environment"]),
             profile=str(fields["profile"]),
-            token=None if token is None else checked_count(token, "the number of a token"),
+            token=None if token is None else checked_count(token, "the token number"),
             issued_at=None if issued_at is None else parse_instant(issued_at),
             expires_at=None if expires_at is None else parse_instant(expires_at),
         )
@@ -147,14 +147,14 @@ class Call:
 
     Attributes:
         sent_at: when it was sent.
-        interface: name of the interface, or the host if the address is not one of the service's.
+        interface: name of the interface, or the host if the address does not belong to the service.
         method: HTTP method.
         path: path without the address and the query.
         status: HTTP status code; 599 if no response came.
         elapsed: time from sending to the end of the body, or to the failure; None while the call is unfinished.
         authorized_by: how it was authorized; None for a token request.
         tries: number of times it was sent, at least 1.
-        since: reading of the monotonic clock when it was sent, in seconds; meaningless for a replayed call.
+        since: monotonic clock reading when it was sent, in seconds; meaningless for a replayed call.
     """
 
     sent_at: datetime
@@ -216,7 +216,7 @@ class ResponseSource:
 
 
 def source_of(response: Any) -> ResponseSource:
-    """Return the ResponseSource of a response, to read or to fill in; for any other object, a new empty one."""
+    """Return a response's ResponseSource, to be read or filled in; for any other object, return a new, empty one."""
     extensions = getattr(response, "extensions", None)
     if not isinstance(extensions, dict):
         return ResponseSource()

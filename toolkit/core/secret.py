@@ -1,7 +1,7 @@
 """Secret text, masked wherever Python would print it, and the register of all secrets that this process knows.
 
-Credentials add their secrets to `REGISTER` when they are made, token responses add theirs when they arrive, and the
-`secrets=` argument of a cassette adds those that the user names. Every recorder, log filter, mask and leak check of the
+Credentials add their secrets to `REGISTER` when they are made, token responses add theirs when they arrive, and a
+cassette's `secrets=` argument adds the ones that the user lists. Every recorder, log filter, mask and leak check in the
 process reads `REGISTER`. Displays also mask the Secrets that the user's own code creates, which are kept in `HELD`.
 """
 
@@ -21,14 +21,14 @@ SHORTEST_SECRET = 8  # characters; the value of a shorter secret is too common t
 class Secret:
     """Secret text, such as a key or a token.
 
-    `str`, `repr`, `format` and f-strings show a mask of fixed length; serializing it to JSON and pickling it raise an
+    `str`, `repr`, `format` and f-strings show a mask of fixed length; serializing it to JSON or pickling it raises an
     error. `reveal()` is the only way to get the text, and is easy to find in a code review.
 
     Args:
         text: the secret text, or another Secret.
 
     Raises:
-        TypeError: if it is neither.
+        TypeError: if `text` is anything else.
     """
 
     __slots__ = ("__text", "__weakref__")

@@ -141,7 +141,7 @@ SLICE: Final = 1 << 18  # maximum characters per search, since a search blocks a
 
 
 def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Match[AnyStr]]:
-    """Yield the matches of a pattern in a text, which is searched slice by slice.
+    """Yield the matches of a pattern in a text, searching it slice by slice.
 
     A match can extend up to `longest` characters beyond the end of the slice in which it starts.
     """

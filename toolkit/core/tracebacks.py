@@ -35,8 +35,8 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
     """Decorate a function or constructor that takes secrets, so that its errors do not expose them.
 
     The traceback of any error ends at this decorator, which no longer holds the arguments. Its cause and context are
-    dropped, except an error that the caller was already handling. An error other than a ToolkitError, a Warning or a
-    TypeError about the signature may quote a secret: it is replaced by a ToolkitError that names its type and place.
+    dropped, except for an error that the caller was already handling. An error other than a ToolkitError, a Warning or
+    a signature TypeError may quote a secret, so it is replaced by a ToolkitError that names its type and place.
 
     Do not use it for generator or coroutine functions, whose errors are raised only after the call has returned.
     """
@@ -58,7 +58,7 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
 
 
 def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError]) -> _Result:
-    """Return the result of `call`; if it fails, raise the error that `otherwise` makes, without a link to the original.
+    """Return the result of `call`; if it fails, raise the error that `otherwise` returns, unlinked from the original.
 
     Use it for other libraries (cryptography, jwt, json) and third-party signers: their errors may contain a key.
     """
@@ -86,7 +86,7 @@ def causes(error: BaseException, above: Container[FrameType] = ()) -> Iterator[B
 
 
 def _showable(error: BaseException, name: str) -> BaseException:
-    """Return the error without its traceback and chain, or a ToolkitError instead if it may quote a secret."""
+    """Return the error without its traceback and chain or, if it may quote a secret, a ToolkitError in its place."""
     places = list(walk_tb(error.__traceback__))
     is_signature_mismatch = isinstance(error, TypeError) and len(places) == 1
     if isinstance(error, Exception) and not (isinstance(error, ToolkitError | Warning) or is_signature_mismatch):

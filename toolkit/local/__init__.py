@@ -1,4 +1,4 @@
-"""Settings, files, folders, locks and progress bars: what the toolkit uses on this machine.
+"""Settings, files, folders, locks and progress bars on the local machine.
 
 - `files` writes files atomically, opens files that must belong to this user, and reads text that may contain secrets.
 - `folders` finds the project folder and the user's own folders, and distinguishes the user's own files and variables

@@ -31,7 +31,7 @@ _UNFIT_WHEN_OPENED: Final = frozenset({errno.EISDIR, errno.ENXIO, errno.ENOTDIR}
 
 
 class UnfitFile(OSError):
-    """Raised if a path is not a regular file or folder of this user; `strerror` is the reason, `filename` the path."""
+    """Raised if a path is not this user's own regular file or folder; `strerror` is the reason, `filename` the path."""
 
 
 def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Path | None = None) -> None:
@@ -41,12 +41,12 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Pa
         path: the file. Its folder must exist.
         data: the new content.
         private: True to let only this user read the file; a link at the path is then replaced. If False, a link at the
-            path is an error, an existing file keeps its permissions, and a new file gets the default ones.
-        like: the file whose permissions are copied; by default the file that is replaced.
+            path is an error, an existing file keeps its permissions, and a new file gets the default permissions.
+        like: the file whose permissions are copied; defaults to the file that is replaced.
 
     Raises:
         UnfitFile: if the path is a link and `private` is False.
-        OSError: if the file cannot be written. The old file stays, and no temporary file is left.
+        OSError: if the file cannot be written. The old file is kept, and no temporary file is left behind.
     """
     if not private:
         refuse_link(path)
@@ -55,7 +55,7 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, like: Pa
 
 
 def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
-    """Write a file that does not exist yet, and wait until it is on the disk; arguments as in `write_atomically`.
+    """Create a file, and wait until it is on disk; the arguments are the same as in `write_atomically`.
 
     Raises:
         FileExistsError: if the file already exists, even as a dangling link.
@@ -65,7 +65,7 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
 
 
 def open_new(file: Path, *, like: Path | None) -> int:
-    """Create a file that does not exist yet, and open it for writing.
+    """Create a new file and open it for writing.
 
     It gets the permissions of the file `like`, but no group permissions if it belongs to a different group. If `like`
     does not exist, it gets the default permissions; if `like` is None, only the user may read it.
@@ -100,7 +100,7 @@ def read_text(file: Path, what: str, next_step: str) -> str:
     """Return the text of a file that may contain secrets, without a byte order mark.
 
     Args:
-        file: the file. Its path is not quoted in an error: it may be a secret that was put in the wrong place.
+        file: the file. Errors do not quote its path, because it may be a secret that was put in the wrong place.
         what: what to call the file in the error.
         next_step: what the error tells the user to do.
 
@@ -149,7 +149,7 @@ def source_lines(notebook: str) -> list[int]:
 
 
 def read_private(file: Path, limit: int) -> bytes | None:
-    """Return the content of a private file, or None if it is missing, not permitted or larger than `limit` bytes.
+    """Return the content of a private file, or None if it is missing, inaccessible or larger than `limit` bytes.
 
     A link, a folder, a pipe, and another user's file count as missing. Any other failure raises OSError.
     """
@@ -174,8 +174,8 @@ def open_own(file: Path, flags: int) -> int:
 def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = False) -> int:
     """Open a regular file without ever blocking, and without following links unless `follows` is True.
 
-    The check is made on the open file, so that nobody can swap the file between check and use. Flags and mode are those
-    of `os.open`.
+    The check is made on the open file, so that nobody can swap the file between check and use. `flags` and `mode` are
+    as in `os.open`.
 
     Raises:
         UnfitFile: if it is a link, or not a regular file.
@@ -197,11 +197,11 @@ def open_plain(file: Path, flags: int, mode: int = 0o666, *, follows: bool = Fal
 
 
 def private_folder(folder: Path) -> None:
-    """Create a folder that only this user can enter, or remove others' access to an existing folder of this user.
+    """Create a folder that only this user can enter, or remove others' access to this user's existing folder.
 
     Raises:
         UnfitFile: if it is a link, or belongs to another user.
-        OSError: if it cannot be made, or is not a folder.
+        OSError: if it cannot be created, or is not a folder.
     """
     refuse_link(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -239,7 +239,7 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
             return whole
     del path
     what = "The path is not valid: it is empty or too long, has an invalid character, or no home folder exists for ~."
-    raise ConfigurationError(what, "Name another path.", about=about)
+    raise ConfigurationError(what, "Use another path.", about=about)
 
 
 def lies_in(path: Path, folder: Path) -> bool:
@@ -251,7 +251,7 @@ def lies_in(path: Path, folder: Path) -> bool:
 
 
 def workspace_path(path: Path, workspace: Path) -> str:
-    """Return a path in the form that annotations need: with forward slashes, and relative to the checkout if inside."""
+    """Return a path as annotations need it: with forward slashes, and relative to the checkout if it is inside it."""
     file, folder = path.resolve(), workspace.resolve()
     return (file.relative_to(folder) if file.is_relative_to(folder) else path).as_posix()
 

@@ -1,13 +1,13 @@
-"""Find the folders of the project and of the user, and distinguish the user's own variables from those of a project.
+"""Find the project's and the user's folders, and distinguish the user's own variables from a project's variables.
 
-A project may come from anybody: it may be cloned, or in a folder that others can write to, such as /tmp.
+A project may come from anybody: it may be cloned, or in a folder that other users can write to, such as /tmp.
 
 - A settings file says where credentials are sent. So it is used only if it belongs to this user, to root, or to the
-  owner of the working directory, who is trusted anyway, because Python imports modules from there.
+  owner of the working directory, who is trusted anyway, because Python imports modules from that directory.
 - Editors load the variables in a project's `.env` files into the process, and a process cannot tell where its variables
-  come from. So a variable is the user's own only if none of these `.env` files sets it.
-- The user's configuration folder has saved profiles, keys, and the addresses that credentials may go to; the cache
-  folder has tokens. A variable that a `.env` sets cannot change where these folders are.
+  come from. So a variable counts as the user's own only if none of these `.env` files sets it.
+- The user's configuration folder holds saved profiles, keys, and the addresses that credentials may be sent to; the
+  cache folder holds tokens. A variable that a `.env` sets cannot move these folders.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _ASSIGNED: Final = re.compile(r"""(?<!\w)([^\W\d]\w*)["']?\s*[=:](?=[^\S\r\n]*\S
 
 
 def current_project(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the folder of the project that this process works in.
+    """Return the folder of the project that this process is working in.
 
     It is the first of these: the folder in TOOLKIT_PROJECT; the project of the working directory; the project of the
     running notebook, if Jupyter or VS Code says where it is; the working directory.
 
     Args:
-        environ: environment variables; by default those of the process.
+        environ: environment variables; defaults to `os.environ`.
 
     Raises:
         ConfigurationError: if TOOLKIT_PROJECT does not name a folder, or another user's `toolkit.toml` is in one of
@@ -85,15 +85,15 @@ def project_of(start: Path) -> Path | None:
 
 
 def belongs_to_stranger(file: Path, folder: Path) -> bool:
-    """Return True if a file, or a link in its place, belongs to anybody but this user, root or the folder's owner."""
+    """Return True if a file, or a link in its place, belongs to anyone but this user, root or the folder's owner."""
     trusted = {_user(), _ROOT, *_owners(folder)}
     return _user() is not None and not _owners(file) <= trusted
 
 
 def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
-    """Return the variables that `.env` files around a project set, as a mapping of upper-case names to files.
+    """Return the variables that `.env` files around a project set, as a mapping from upper-case names to files.
 
-    The files are looked for in the following folders and those above them, up to but not including the home folder: the
+    The files are looked for in the following folders and their parents, up to but not including the home folder: the
     project, the working directory, the folder in PWD, the folder in TOOLKIT_PROJECT, and the folder of the running
     notebook. Anything that looks like an assignment counts, even inside a value, but not in a comment line, because
     editors parse these files differently.
@@ -121,9 +121,9 @@ def exported_by(project: Path, *, beside: bool = False) -> dict[str, Path]:
 
 
 def own_variable(name: str) -> str | None:
-    """Return an environment variable; None if it is not set, if a `.env` sets it, or if that cannot be determined.
+    """Return the value of an environment variable; None if it is not set, or if a `.env` sets it or may set it.
 
-    The `.env` files in sibling folders count only for TOOLKIT_* variables: they may be for other programs.
+    The `.env` files in sibling folders count only for TOOLKIT_* variables, because they may be for other programs.
     """
     value = os.environ.get(name)
     if not value:
@@ -151,7 +151,7 @@ def config_folder() -> Path:
 
 
 def user_key(name: str, *, makes: bool) -> bytes | None:
-    """Return the 32-byte key in `<name>.key`. If the file does not exist, return None or, with `makes`, create it.
+    """Return the 32-byte key in `<name>.key`. If the file does not exist, create it if `makes`, else return None.
 
     Raises:
         OSError: if the key cannot be read or created, or if the file does not contain such a key.
@@ -168,7 +168,7 @@ def user_key(name: str, *, makes: bool) -> bytes | None:
     except ValueError:
         key = b""
     if len(key) != _KEY_LENGTH:
-        raise OSError(errno.EINVAL, "it does not contain a key of the toolkit, or belongs to another user", str(file))
+        raise OSError(errno.EINVAL, "it does not contain a toolkit key, or belongs to another user", str(file))
     return key
 
 
@@ -184,7 +184,7 @@ def _named_project(text: str) -> Path:
         return folder
     raise ConfigurationError(
         f"{PROJECT_VARIABLE} is {excerpt(text)!r}, which is not a folder.",
-        f"Set it to the folder of your project, the one with {SETTINGS_FILE}, or unset it.",
+        f"Set it to your project folder, the one with {SETTINGS_FILE}, or unset it.",
         about=PROJECT_VARIABLE,
     )
 
@@ -207,7 +207,7 @@ def _counts(file: Path, start: Path) -> bool:
 
 
 def _folders_upward(start: Path) -> Iterator[Path]:
-    """Yield a folder and those above it, up to the home folder, which is included only if it is `start`."""
+    """Yield a folder and its parents, up to the home folder, which is included only if it is `start`."""
     try:
         homes = {Path.home(), Path.home().resolve()}
     except RuntimeError:  # a user without a home folder, as in containers

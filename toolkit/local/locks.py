@@ -22,7 +22,7 @@ _LOCKED_ELSEWHERE: Final = frozenset({errno.EACCES, errno.EAGAIN, errno.EWOULDBL
 class FileLock:
     """A lock that is held until it is released or garbage-collected, or its process ends.
 
-    A forked child does not hold the locks of its parent, and cannot release them.
+    A forked child does not hold its parent's locks, and cannot release them.
     """
 
     __slots__ = ("__weakref__", "_descriptors")
@@ -68,8 +68,8 @@ def try_lock(file: Path) -> FileLock | None:
     The file is created if needed, and must never be deleted.
 
     Raises:
-        UnfitFile: if the path is not a regular file of this user, or is a link.
-        OSError: if the file cannot be created, or the disk does not support locks.
+        UnfitFile: if the path is a link, not a regular file, or belongs to another user.
+        OSError: if the file cannot be created, or the file system does not support locks.
     """
     descriptor = open_own(file, os.O_RDWR | os.O_CREAT)
     lock = FileLock(descriptor)

@@ -1,4 +1,4 @@
-"""Show the progress of a loop with a rich progress bar in a terminal, or the text of that bar in a notebook cell."""
+"""Show the progress of a loop as a rich progress bar in a terminal, or as the text of that bar in a notebook cell."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _WIDTH: Final = 88  # characters of the line in a notebook
 def progress(
     items: Iterable[Item] | AsyncIterable[Item], *, total: SupportsIndex | None = None, label: str = ""
 ) -> Loop[Item]:
-    """Iterate over items and show how many are done, and how long the rest will take.
+    """Iterate over items and show how many are done, and how long the remaining ones will take.
 
     >>> for number in tk.progress(numbers, label="accounts"):
     ...     session.broker.get(f"/v1/accounts/{number}")
 
     A rich progress bar appears after half a second, and its last line stays, even if the loop is stopped or fails.
-    Nothing is shown while all calls of the loop are replayed or if TOOLKIT_OFFLINE is set, so that a replayed notebook
-    stays the same. Nor is anything shown where nobody would see it, such as in a log.
+    Nothing is shown while all calls in the loop are replayed or if TOOLKIT_OFFLINE is set, so that a replayed notebook
+    stays the same. The bar is also hidden where nobody would see it, such as in a log.
 
     Args:
         items: anything that `for` or, in an async cell, `async for` can iterate over.

@@ -1,4 +1,4 @@
-"""Settings: the eight addresses of the service, the header prefix and the cassettes folder.
+"""Settings: the service's eight addresses, the header prefix and the cassettes folder.
 
 They come from `toolkit.toml` in the project folder and from TOOLKIT_* environment variables, which take precedence.
 They never contain credentials; the variables for credentials are in `toolkit.auth.profiles.fields`.
@@ -6,7 +6,7 @@ They never contain credentials; the variables for credentials are in `toolkit.au
 Code and variables come from the user. A settings file may come from anybody, because projects are cloned and pulled.
 That is why settings remember the source of each value: `toolkit.auth.destinations` compares the addresses in a file
 with those that the user allowed, a file may not put cassettes outside its project, and `check_trust` refuses
-certificates and proxies that a project's `.env` chooses.
+certificates and proxies that a project's `.env` sets.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class Settings:
         scrubbing: what to remove from recordings in addition to credentials: lists of strings, named like the arguments
             of `tk.Rules`.
         scan: the [scan] table, exactly as in the file; `tk.scan` checks it.
-        publish: "as is" to publish recordings of real accounts without pseudonyms, or None to refuse that.
-        stale_after: age in days from which a recording counts as stale, such as "180d"; None for never.
-        verify: which certificate authorities sessions trust by default: "system" for those of the machine, the path of
-            a CA certificate file relative to `project`, or None for httpx's default.
-        sources: the settings file or variable that each setting comes from, keyed by setting or address name; those not
-            listed come from code.
+        publish: "as is" to publish recordings of real accounts without pseudonyms, or None to forbid it.
+        stale_after: age in days at which a recording becomes stale, such as "180d"; None for never.
+        verify: the certificate authorities that sessions trust by default: "system" for the machine's, the path of a CA
+            certificate file relative to `project`, or None for httpx's default.
+        sources: the settings file or variable that each setting comes from, keyed by setting or address name; settings
+            that are not listed come from code.
 
     Raises:
         ConfigurationError: if a name is unknown or a value is invalid; `about` is the setting.
@@ -108,7 +108,7 @@ class Settings:
             raise _malformed("stale_after", "stale_after is not an age in days", 'stale_after = "180d"')
         is_word = isinstance(self.verify, str) and self.verify.lower() in {*_TRUE, *_FALSE, "none"}
         if is_word or not isinstance(self.verify, str | Path | None):
-            what = "verify cannot turn off certificate verification: it says which certificate authorities to trust"
+            what = "verify cannot turn off certificate verification: it sets the certificate authorities to trust"
             raise _malformed("verify", what, 'verify = "system", or the path of a CA certificate file')
 
     def __repr__(self) -> str:
@@ -118,15 +118,15 @@ class Settings:
     @classmethod
     @frameless
     def load(cls, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
-        """Return the settings of `toolkit.toml` and the TOOLKIT_* variables, which take precedence.
+        """Return the settings from `toolkit.toml` and the TOOLKIT_* variables, which take precedence.
 
         Args:
-            path: the settings file; by default `toolkit.toml` in the folder of the current project, if there is one.
-            environ: environment variables; by default those of the process.
+            path: the settings file; defaults to `toolkit.toml` in the current project's folder, if it exists.
+            environ: environment variables; defaults to `os.environ`.
 
         Raises:
-            ConfigurationError: if the file given by `path` is missing, a file is unreadable or malformed, it puts the
-                cassettes outside its project, or the name of a variable looks like a misspelt TOOLKIT_* variable.
+            ConfigurationError: if the file given by `path` is missing, if the settings file is unreadable, is malformed
+                or puts cassettes outside its project, or if a variable's name looks like a misspelt TOOLKIT_* variable.
             UnsafeAddress: if an address contains userinfo, or uses plain HTTP to another machine.
         """
         environ = os.environ if environ is None else as_mapping(environ, about="environ", example="os.environ")
@@ -182,12 +182,12 @@ class Settings:
 
     @property
     def stale_after_days(self) -> int | None:
-        """Age in days from which a recording counts as stale; None for never."""
+        """Age in days at which a recording becomes stale; None for never."""
         return int(self.stale_after[:-1]) if self.stale_after else None
 
     @property
     def trusted(self) -> str | None:
-        """Which authorities sessions trust: "system", the absolute path of a file or folder, or None for httpx's.
+        """The authorities that sessions trust: "system", an absolute file or folder path, or None for httpx's default.
 
         Raises:
             ConfigurationError: if the path begins with a home folder that does not exist.
@@ -207,10 +207,10 @@ class Settings:
 
 
 def as_settings(settings: Settings | None) -> Settings:
-    """Return the given settings, or if None, those of the project and the TOOLKIT_* variables.
+    """Return the given settings; if None, load them from the project and the TOOLKIT_* variables.
 
     Raises:
-        ConfigurationError: if the argument is something else, or a setting is malformed.
+        ConfigurationError: if the argument is of any other type, or a setting is malformed.
     """
     if settings is None:
         return Settings.load()
@@ -239,7 +239,7 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
 
     Args:
         verify: the session's `verify` argument.
-        settings: its settings.
+        settings: the session's settings.
         needs_proxy: True if the session takes its proxy from environment variables.
     """
     trusted = settings.trusted or True if verify is True else verify
@@ -265,7 +265,7 @@ def check_trust(verify: Any, settings: Settings, *, needs_proxy: bool) -> Any:
 
 
 def _settings_in(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings from environment variables; one that looks like a misspelt TOOLKIT_* variable is an error."""
+    """Return the settings in environment variables; raise an error if one looks like a misspelt TOOLKIT_* variable."""
     known = (*VARIABLES.values(), _OFFLINE_VARIABLE, PROJECT_VARIABLE)
     for variable in sorted(environ.keys() - known):
         # TOOLKIT_ is a common prefix: variables of other programs are ignored.
@@ -290,7 +290,7 @@ def _malformed(about: str, what: str, example: str) -> ConfigurationError:
 
 
 def _check_cassettes(settings: Settings) -> None:
-    """Refuse a cassettes folder outside the project if a settings file or a `.env` names it.
+    """Raise an error if a settings file or a `.env` sets a cassettes folder outside the project.
 
     Cassettes are written to and replayed from this folder, so the author of a cloned project must not be able to put it
     outside the project.
@@ -301,7 +301,7 @@ def _check_cassettes(settings: Settings) -> None:
     if source and (str(folder).startswith("~") or not lies_in(project / folder, project)):
         raise ConfigurationError(
             f"The cassettes folder set in {source} is outside the project folder.",
-            'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '
+            'Set a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '
             "TOOLKIT_CASSETTES in your own environment, or pass tk.Settings(cassettes=...) in code.",
             about="cassettes",
         )

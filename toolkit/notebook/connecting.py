@@ -1,4 +1,4 @@
-"""Connect: open the chosen session, try its credentials with one call, and describe what went wrong.
+"""Open the chosen session, try its credentials with one call, and describe any problem.
 
 `Problem` is what the panel shows; `problem_of` makes one from an error. In a front end that does not show the panel's
 fields, questions appear below the cell (`ask`).
@@ -50,7 +50,7 @@ class Mode(StrEnum):
 class Connection(NamedTuple):
     """A session, how it was opened, and the number of accounts that the trial call returned (None in a replay).
 
-    The session has not sent anything yet, but has the token of the trial call.
+    The session has not sent anything yet, but has the token from the trial call.
     """
 
     session: Session
@@ -93,7 +93,7 @@ def connect(
 
 
 def _check_recorded(session: Session) -> None:
-    """Refuse a replay if the cassette has calls, but none from the session's environment."""
+    """Raise an error if the cassette has calls, but none from the session's environment."""
     cassette = session.cassette
     recorded = cassette.contents.environments if cassette else []
     if cassette and recorded and session.environment not in recorded:
@@ -116,13 +116,13 @@ def problem_of(error: Exception, fields: Sequence[Field] = (), *, for_visitors: 
         return Problem(f"Connecting failed: {type(error).__name__}.", step)
     field = _field_of(error, fields)
     if for_visitors and not field and isinstance(error, CassetteError | ConfigurationError | UnsafeAddress):
-        return Problem("This page is not set up for these choices.", "Choose others, or tell the owner of the page.")
+        return Problem("This page is not set up for these choices.", "Make other choices, or tell the page owner.")
     next_step = next((words for code, words in _NOT_CODE.items() if code in error.next_step), error.next_step)
     return Problem(error.what, next_step, field)
 
 
 def _field_of(error: ToolkitError, fields: Sequence[Field]) -> str:
-    """Return the field that an error is about: for refused credentials, that of the secret or the scope; "" if none."""
+    """Return the field that an error is about: for refused credentials, the secret or scope; "" if there is none."""
     names = [field.name for field in fields]
     proof = next((field.name for field in fields if field.is_proof), "")
     if isinstance(error, TokenRefused) and error.error == "invalid_scope" and fields:
@@ -157,7 +157,7 @@ def obstacle(environment: Environment, settings: Settings, *, for_visitors: bool
 
 
 def wrong_name(name: str, settings: Settings) -> Problem | None:
-    """Return a problem if a new cassette cannot have this name; unlike in code, paths are not accepted here."""
+    """Return a problem if a new cassette cannot have this name; unlike code, the panel does not accept paths."""
     try:
         if name and find_cassette(name, settings).parent == settings.cassettes_folder:
             return None
@@ -175,9 +175,9 @@ def untrusted(new: Sequence[Change]) -> Problem:
 
 
 def ask(fields: Sequence[Field], environment: Environment) -> Mapping[str, Secret | Path]:
-    """Ask below the cell for the values of fields, without echo; for a private key, ask for the path of its file.
+    """Ask for the fields' values below the cell, without echo; for a private key, ask for the path of its file.
 
-    It does not ask for optional fields.
+    Optional fields are skipped.
 
     Raises:
         ConfigurationError: if questions cannot be answered here, or the typed text would be visible.

@@ -1,7 +1,7 @@
 """`%load_ext toolkit` masks known secrets in all output, and adds the cell magic `%%cassette NAME [--mode MODE]`.
 
-In a cell that starts with `%%cassette`, every session without its own cassette uses this one. `without_cell_magic`
-turns the first line into the line magic `%cassette`; IPython's events tell when the cell ends.
+In a cell that starts with `%%cassette`, every session without its own cassette uses the named one. `without_cell_magic`
+turns the first line into the line magic `%cassette`; IPython's events signal the end of the cell.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Arguments(argparse.ArgumentParser):
 
 
 class Magics:
-    """The cell magic of one shell, and the masking of what it shows."""
+    """The cell magic of one shell, and the masking of its output."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
@@ -51,9 +51,9 @@ class Magics:
         self._arguments.add_argument("--mode", choices=MODES)
 
     def cassette(self, line: str) -> None:
-        """Record or replay what the sessions of this cell do: %%cassette NAME [--mode MODE].
+        """Record or replay the calls that this cell's sessions make: %%cassette NAME [--mode MODE].
 
-        The output of the cell says what was replayed and recorded. A session with its own cassette keeps it, and the
+        The cell's output shows how much was replayed and recorded. A session with its own cassette keeps it, and the
         output says so if the cell used that session. A session that is opened in the cell keeps the cell's cassette.
         """
         try:
@@ -113,7 +113,7 @@ def _counts(cassette: Cassette) -> tuple[int, int]:
 
 
 def _summary(cassette: Cassette) -> str:
-    """Describe what has been done with a cassette since it was opened, in the same words in every replay."""
+    """Summarize how a cassette has been used since it was opened; the text is the same in every replay."""
     counts = (("replayed", cassette.play_count), ("recorded", cassette.recorded_count))
     parts = [f"{verb} {count_text(count, 'interaction')}" for verb, count in counts if count]
     return f"{' and '.join(parts) or 'nothing in this cell used the cassette'} ({cassette.path.name})."

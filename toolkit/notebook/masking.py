@@ -2,12 +2,12 @@
 
 `masked` replaces secrets in text, bytes and containers of these; `MaskedStream` replaces them in a stream, where a
 secret may arrive in pieces. `Masking` wraps the methods of one shell, so it applies to threads and tasks too. In a
-kernel, messages are masked once more when they are sent, because text that was written in pieces is complete only then.
+kernel, messages are masked again when they are sent, because text that was written in pieces is complete only then.
 
 Control and bidirectional characters, which may come from a service, are also removed from displayed pandas tables.
 
-Output that bypasses Python's streams, such as that of `os.write` or a subprocess, is masked in a kernel, but not in the
-server's log or in a plain terminal.
+Output that bypasses Python's streams, such as output from `os.write` or a subprocess, is masked in a kernel, but not in
+the server's log or in a plain terminal.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _CONTEXT: Final = 3  # characters; shorter beginnings of a secret are not held b
 
 
 class _Known:
-    """Every secret of the process: those of the register, and every `tk.Secret` that the user made."""
+    """Every secret in the process: the secrets in the register, and every `tk.Secret` that the user made."""
 
     def __init__(self) -> None:
         self.secrets = KnownSecrets()
@@ -140,7 +140,7 @@ def _texts_in(value: Any, texts: list[str]) -> list[str]:
 
 
 class MaskedStream:
-    """A replacement for `sys.stdout` or `sys.stderr` that masks what is written to it, even in pieces.
+    """A replacement for `sys.stdout` or `sys.stderr` that masks secrets, even if they are written in pieces.
 
     A secret written in pieces would be partly on screen before it is complete. So if text ends with what may be the
     beginning of a secret, that part is held back until the next write or the end of the cell.
@@ -318,7 +318,7 @@ def _masked_message(inner: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _masked_send(inner: Callable[..., Any]) -> Callable[..., Any]:
-    """Mask the binary part of a message: the bytes of a widget, which are saved with its state in the notebook."""
+    """Mask the binary part of a message: a widget's bytes, which are saved with its state in the notebook."""
     parameters = signature(inner)
 
     def send(*args: Any, **more: Any) -> Any:

@@ -36,8 +36,7 @@ _KEPT: Final = "Could not connect with the choices above. The session below is t
 _EDITED: Final = "The choices above are not in use yet: press Connect. The session below is the previous one."
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
 _NO_SCREEN: Final = (
-    "Nobody can make choices in the panel here: name a cassette that exists, or open a tk.Session with "
-    "saved credentials."
+    "Nobody can make choices in the panel here: name an existing cassette, or open a tk.Session with saved credentials."
 )
 _EARLIER: Final = "Change the choices and connect again; until then, panel.session is the previous session."
 
@@ -59,7 +58,7 @@ def panel(
         environment: "live", "paper", "broker-live" or "broker-sandbox".
         credentials: credentials, or the name of saved credentials.
         cassette: name or path of a cassette.
-        settings: by default those of the project and the TOOLKIT_* variables.
+        settings: defaults to the settings of the project and the TOOLKIT_* variables.
 
     Raises:
         ConfigurationError: if an argument or a setting is invalid.
@@ -116,7 +115,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
 
     @property
     def session(self) -> Session:
-        """The session of this panel, for the cells below.
+        """The panel's session, for use in the cells below.
 
         Raises:
             ConfigurationError: if the panel is not connected.
@@ -133,7 +132,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
 
     @property
     def connected_session(self) -> Session | None:
-        """The session of this panel, or None if it is not connected."""
+        """The panel's session, or None if the panel is not connected."""
         return self._connection.session if self._connection else None
 
     def connect(self) -> Session:
@@ -179,7 +178,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return panel_view.summary_text(connection) if connection else f"{self._form.environment}, not connected"
 
     def _start(self, ask_for_texts: Callable[[], None]) -> None:
-        """Connect with the choices in the form, or first ask for what has to be typed."""
+        """Connect with the choices in the form, after asking for any values that have to be typed."""
         self._form.clear()
         problem = self._form.problem
         if problem is not None:
@@ -198,7 +197,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._form.inputs.ask()
 
     def _answered(self) -> None:
-        """Connect with what the page sent, unless another choice has been made since."""
+        """Connect with the values that the page sent, unless the choices have changed since."""
         with self._turn:
             texts, names = self._form.inputs.take(), {field.name for field in self._form.fields}
             if names:
@@ -291,7 +290,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def _connect_as(
         self, environment: Environment | None, credentials: Credentials | str | None, *, is_typed: bool = False
     ) -> None:
-        """Replace the session with a new one; if that fails, keep the session and say why on the panel."""
+        """Replace the session with a new one; if that fails, keep the session and show the reason on the panel."""
         form, earlier = self._form, self._connection
         self._failure = None
         self._view.say("Opening the recording …" if form.mode is Mode.REPLAY else "Connecting …", "busy")
@@ -352,8 +351,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
 def is_for_visitors(environ: Mapping[str, str]) -> bool:
     """Return True if this kernel serves visitors to a Voila server, who do not own the machine.
 
-    A kernel that Voila starts before a visitor arrives is given neither the URL of the request nor the name of the
-    server, so any VOILA_* variable counts.
+    A kernel that Voila starts before a visitor arrives is given neither the request URL nor the server name, so any
+    VOILA_* variable counts.
     """
     server = environ.get("SERVER_SOFTWARE", "").lower()
     return server.startswith("voila/") or any(name.upper().startswith("VOILA_") for name in environ)
@@ -370,6 +369,6 @@ def _chosen_environment(named: Environment | str | None, credentials: Credential
     chosen = None if named is None else Environment(named)
     own = credentials.environment if isinstance(credentials, Credentials) else None
     if chosen is not None and own is not None and chosen is not own:
-        next_step = "Credentials of one environment are not accepted by another (service document, section 1, rule 5)."
+        next_step = "Credentials for one environment are not accepted by another (service document, section 1, rule 5)."
         raise CredentialsMismatch(f"These credentials are for {own}, not for {chosen}.", next_step, about="credentials")
     return own or chosen

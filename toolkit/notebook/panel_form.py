@@ -1,4 +1,4 @@
-"""The form of the panel: environment, mode, cassette and credentials. Each choice determines the options of the others.
+"""The panel's form: environment, mode, cassette and credentials. Each choice determines the options for the others.
 
 All controls are created at the start, and those that the current choices do not need are hidden. Controls are never
 recreated, so the keyboard focus stays where it is.
@@ -155,7 +155,7 @@ class Form:
 
     @property
     def problem(self) -> Problem | None:
-        """Return what the user must choose or trust before the panel can connect, or None."""
+        """The problem that the user must solve before the panel can connect, or None."""
         is_named = self.mode is Mode.RECORD and self._cassette.value == NEW_CASSETTE
         return self.obstacle or (wrong_name(str(self.cassette or ""), self._own_settings) if is_named else None)
 
@@ -180,7 +180,7 @@ class Form:
             _show(control, is_shown=is_offered and not self._for_visitors)
 
     def arrange(self, credentials: CredentialsChoice | None) -> None:
-        """Update the options, select these credentials or the first option, and show what prevents connecting."""
+        """Update the options, select these credentials or the first option, and show any problem."""
         self._arrange_cassettes()
         if self.mode is not Mode.REPLAY:
             options = self._credential_options()
@@ -197,7 +197,7 @@ class Form:
         self.clear()
 
     def _arrange_cassettes(self) -> None:
-        """Offer the current cassettes; in replay mode, the last recording is preselected."""
+        """Offer the current cassettes; in replay mode, preselect the last recording."""
         mode, before, self._arranged_mode = self.mode, self._arranged_mode, self.mode
         named = [name for name in dict.fromkeys((self.recorded, self._named_cassette)) if name is not None]
         files = [] if self._for_visitors else sorted(self._own_settings.cassettes_folder.glob("*.yaml"))
@@ -217,7 +217,7 @@ class Form:
         _show(self._name, is_shown=mode is Mode.RECORD and chosen == NEW_CASSETTE)
 
     def clear(self) -> None:
-        """Remove the message about the last attempt, and show what prevents connecting."""
+        """Remove the message about the last attempt, and show any problem that prevents connecting."""
         problem = self.obstacle or self._profile_problem()
         chosen = self.credentials if isinstance(self.credentials, Credentials) else None
         settings = None if self.mode is Mode.REPLAY else self.settings
@@ -261,7 +261,7 @@ class Form:
         return []
 
     def _environment_changed(self, _: object) -> None:
-        """Forget the values for the previous environment, and offer the choices of the new one."""
+        """Forget the values for the previous environment, and offer the choices for the new one."""
         self.inputs.forget()
         self.arrange(None)
         self._edited()
@@ -299,7 +299,7 @@ class Form:
         return [*options, *((f"new {kind} …", kind) for kind in kinds)]
 
     def _kept_or_first(self, options: Sequence[tuple[str, CredentialsChoice]], chosen: object) -> CredentialsChoice:
-        """Return the choice if it is still there, else the named profile or `default`, else the first.
+        """Return the choice if it is still available, else the named profile or `default`, else the first option.
 
         If the named profile does not exist, no other saved profile is chosen instead.
         """
@@ -332,7 +332,7 @@ class Form:
         return Problem("There are no cassettes to replay.", "" if self._for_visitors else step)
 
     def _new_destinations(self) -> list[Change]:
-        """Return the destinations that files of the project set for typed credentials and that are not yet trusted."""
+        """Return the destinations that project files set for typed credentials and that are not yet trusted."""
         if self.kind is None or self._for_visitors or (self.environment, self.kind) in self._trusted:
             return []  # what the owner of the machine allowed is not shown to visitors
         with suppress(ToolkitError):  # an unreadable list of them is an error only when something has to be sent

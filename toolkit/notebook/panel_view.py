@@ -30,7 +30,7 @@ _MODE_WORDS: Final = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mo
 
 
 class SessionView(anywidget.AnyWidget):
-    """Status line and facts of a session.
+    """A session's status line and facts.
 
     The remaining lifetime of a live token is sent to the page in a message and counted down there, so that the traits,
     and with them the saved notebook, do not depend on the current time. When a page shows this view, `greeted` is
@@ -54,7 +54,7 @@ class SessionView(anywidget.AnyWidget):
             self.status, self.tone = printable(status), tone
 
     def send_token(self, token: Token | None, now: datetime | None = None) -> None:
-        """Send the lifetime of the live token in seconds to the page, or None without a token.
+        """Send the live token's remaining and total lifetime in seconds to the page, or None if there is no token.
 
         Either message tells the page that the kernel still responds.
         """
@@ -70,7 +70,7 @@ class SessionView(anywidget.AnyWidget):
 
 
 def status_text(connection: Connection) -> str:
-    """Return one line that says what the panel is connected to."""
+    """Return one line that describes the panel's connection."""
     session, cassette = connection.session, connection.session.cassette
     name = cassette.path.name if cassette else ""
     if session.is_closed:
@@ -103,7 +103,7 @@ def account_text(environment: Environment, mode: Mode, *, is_practice: bool) -> 
 
 
 def facts_of(connection: Connection, name: str) -> dict[str, Any]:
-    """Return what the panel shows about a session, as text that the page escapes; none of it is secret.
+    """Return the facts that the panel shows about a session, as text that the page escapes; none of it is secret.
 
     `name` is the expression for the session in the notebook, such as "panel.session", or empty if there is none.
     """
@@ -160,7 +160,7 @@ def saved_html(text: str, variable: str, label: str) -> str:
 
 
 def badge_html(account: str) -> str:
-    """Return the badge for an account's name, or "" if the name is empty."""
+    """Return the badge for an account label, or "" if the label is empty."""
     kind = "practice" if account == PRACTICE else "real"
     return f'<span class="toolkit-badge toolkit-{kind}">{as_html(account)}</span>' if account else ""
 

@@ -1,12 +1,12 @@
 """Fields for secrets. Their text stays in the page until the kernel asks for it, and is never in a trait.
 
-Traits are saved with the notebook, even text that was typed but not submitted. Instead, when the kernel asks, the page
-sends the text as the binary part of a message, which is not kept in the notebook, the widget state or a kernel's debug
-log. Afterwards the kernel tells the page which fields to empty: all of them if the values were accepted, or only the
-field of the refused secret.
+Traits are saved with the notebook, even if they contain text that was typed but not submitted. So when the kernel asks,
+the page sends the text as the binary part of a message, which is not kept in the notebook, the widget state or a
+kernel's debug log. Afterwards the kernel tells the page which fields to empty: all of them if the values were accepted,
+or only the refused secret's field.
 
-`FIELDS` are the fields of each kind of credentials, `SecretInput` shows them, and `make_credentials` makes credentials
-from what was typed.
+`FIELDS` lists the fields for each kind of credentials, `SecretInput` shows them, and `make_credentials` makes
+credentials from what was typed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HOW_TO_GIVE_A_KEY: Final = "Choose its file, or paste the whole text of the file
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of the form, for one part of the credentials."""
+    """A form field for one part of the credentials."""
 
     name: str  # the argument that the text is for, such as "client_secret"; or "scope"
     masked: bool = True
@@ -66,10 +66,10 @@ FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
     CredentialKind.CLIENT_KEY: (
         _CLIENT_ID,
         Field("private_key", is_key=True),
-        Field("passphrase", hint="Leave it empty unless the key is encrypted."),
+        Field("passphrase", hint="Leave this empty unless the key is encrypted."),
         _option("key_id", "Leave this empty to use the ID in the key, if the key has one."),
         _option("algorithm", choices=_ALGORITHMS),
-        _option("audience", "Empty means the URL of the token endpoint; or type “issuer” for the auth address."),
+        _option("audience", "Leave this empty for the token endpoint URL, or type “issuer” for the auth address."),
         _SCOPE,
     ),
 }
@@ -135,7 +135,7 @@ class SecretInput(anywidget.AnyWidget):
 
 
 def _texts(names: Sequence[str], buffers: Any) -> dict[str, Secret]:
-    """Return the values of an answer, by field; a value is empty if its buffer is missing or far too long for a key."""
+    """Return the values in an answer, by field; a value is empty if its buffer is missing or far too long for a key."""
     texts = [bytes(buffer) if memoryview(buffer).nbytes <= LONGEST_TEXT else b"" for buffer in buffers or ()]
     if not texts:
         return {}

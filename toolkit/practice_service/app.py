@@ -1,8 +1,8 @@
 """The practice service as an ASGI application: one Starlette application per interface, with delays and faults.
 
-The port of a request identifies the address that it was sent to. The service document shows three endpoints, and the
-payload of one of them. All further endpoints are under `/v1/practice/` and `/v2/practice/`, so that they are not
-mistaken for the document's. Paging is not in the document either: a page token belongs to one list of one holder.
+The port identifies the address that a request was sent to. The service document shows three endpoints, and the payload
+of one of them. All other endpoints are under `/v1/practice/` and `/v2/practice/`, so that they are not mistaken for the
+document's. Paging is not in the document either. A page token is valid only for one list of one holder.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _INTERFACES: Final[Mapping[str, Interface]] = {
 
 
 class PracticeApp:
-    """The ASGI application; `addresses` maps ports to the names of addresses."""
+    """The ASGI application; `addresses` maps ports to address names."""
 
     def __init__(self, world: World, addresses: Mapping[int, str]) -> None:
         self._world = world
@@ -216,7 +216,7 @@ class PracticeApp:
 
 
 async def _refused(request: Request, refusal: Any) -> Response:
-    """Return the response to a request that was refused by this service, or by Starlette for its path or method."""
+    """Return the response to a request refused by this service, or by Starlette because of its path or method."""
     is_token = request.url.path == TOKEN_PATH
     content = {
         "error": getattr(refusal, "error", "not_found"),
@@ -256,7 +256,7 @@ def _number(query: Mapping[str, str], name: str, *, default: int, most: int = 10
 
 
 def _page(query: Mapping[str, str], name: str, items: Sequence[int], *, size: int) -> tuple[Sequence[int], str | None]:
-    """Return the requested page of a list, and the token of the next page, or None if this is the last page.
+    """Return the requested page of a list, and the token for the next page, or None if this is the last page.
 
     `name` identifies the list, including its holder and filters; page tokens are valid only for that list.
     """

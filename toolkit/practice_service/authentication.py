@@ -76,7 +76,7 @@ class Authenticator:
         self.credentials: Mapping[str, Credentials] = MappingProxyType(credentials)
 
     def _new_credentials(self) -> Iterator[Credentials]:
-        """Yield one credential per holder, and also a key for the first correspondent of each broker environment.
+        """Yield one set of credentials per holder, and a key for the first correspondent of each broker environment.
 
         Client IDs are the same in every run, so that notebooks can show them.
         """
@@ -106,10 +106,10 @@ class Authenticator:
         self._tokens.clear()
 
     def caller(self, headers: Headers, address_name: str) -> Credentials:
-        """Return the credentials of a call to this address.
+        """Return the credentials that a call to this address was made with.
 
         Raises:
-            RequestRefusedError: with 401 if they are missing, sent in two ways, or not accepted there.
+            RequestRefusedError: with 401 if they are missing, sent by two methods, or not accepted at this address.
         """
         authorization, *pair = (headers.get(name, "") for name in ("authorization", *header_names()))
         scheme, _, text = authorization.partition(" ")
@@ -135,7 +135,7 @@ class Authenticator:
     def client(
         self, fields: Mapping[str, str], headers: Headers, environment: Environment, address: str
     ) -> Credentials:
-        """Return the client that sent the form with these fields as a token request (section 4.1).
+        """Return the client that sent a token request with these form fields (section 4.1).
 
         `address` is the auth address as the caller wrote it, which may be the audience of an assertion.
 
@@ -216,7 +216,7 @@ def _invalid_client(detail: str, headers: Mapping[str, str] | None = None) -> Re
 
 
 def _unauthorized(address_name: str, *, is_bearer: bool) -> RequestRefusedError:
-    """Return a 401 with the challenge for this address; it has `invalid_token` if a token was refused (RFC 6750)."""
+    """Return a 401 with the challenge for this address, with `invalid_token` if a token was refused (RFC 6750)."""
     challenge = f'Bearer realm="{address_name}"' + (', error="invalid_token"' if is_bearer else "")
     if address_name.startswith("trading"):
         challenge = f'Basic realm="{address_name}", charset="UTF-8"'

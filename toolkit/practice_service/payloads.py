@@ -2,7 +2,7 @@
 
 The same arguments give the same payload in every run; payloads do not depend on random numbers or addresses. The
 instant for which prices, market values and equity are computed is an argument. Amounts, prices and quantities are
-decimal strings; instants are RFC 3339 strings in UTC. A price is its base price plus the sum of three waves, whose
+decimal strings; instants are RFC 3339 strings in UTC. A symbol's price is its base price plus three waves, whose
 turning points come from a digest; only integers are used, so that prices are the same on every machine.
 """
 
@@ -32,7 +32,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def account(holder: str, number: int, at: datetime) -> dict[str, Any]:
-    """Return account `number` (from 0) of a holder, as it is at an instant.
+    """Return account `number` (from 0) of a holder, as of an instant.
 
     `equity` is the sum of `cash` and the market values of `positions`; a closed account has no cash and no positions.
     """
@@ -101,7 +101,7 @@ def positions(holder: str, number: int, at: datetime) -> list[dict[str, Any]]:
 
 
 def order_count(holder: str, number: int) -> int:
-    """Return how many orders account `number` (from 0) of a holder has in its history."""
+    """Return the number of orders in the history of account `number` (from 0) of a holder."""
     return _draw(f"{holder}/{number}/orders", _MOST_ORDERS)
 
 
@@ -127,7 +127,7 @@ def past_order(holder: str, number: int, place: int) -> dict[str, Any]:
 
 
 def quotes(symbols: Sequence[str], at: datetime) -> dict[str, Any]:
-    """Return a quote for each symbol, in the given order, with the instant as its time."""
+    """Return a quote for each symbol, in the given order and as of an instant."""
     found = []
     for symbol in symbols:
         middle, spread = price(symbol, at), (1 + _draw(f"{symbol}/spread", 9)) * _CENT
@@ -156,7 +156,7 @@ def bars(symbols: Sequence[str], days: int, at: datetime) -> dict[str, Any]:
 
 
 def order(holder: str, fields: Mapping[str, Any], at: datetime) -> dict[str, Any]:
-    """Return the order, accepted at an instant, for a holder's JSON body with symbol, side and quantity."""
+    """Return the order accepted at an instant for a holder's JSON body, which has symbol, side and quantity."""
     symbol, side, quantity = (str(fields[name]) for name in ("symbol", "side", "quantity"))
     return {
         "id": _identifier(f"{holder}/order/{symbol}/{side}/{quantity}"),
@@ -196,7 +196,7 @@ def _identifier(label: str) -> str:
 
 
 def _draw(label: str, upper: int) -> int:
-    """Return a number from 0 to `upper` (exclusive), taken from a digest and so the same in every Python version."""
+    """Return a number from 0 to `upper` (exclusive), derived from a digest and so the same in every Python version."""
     return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "big") % upper
 
 

@@ -46,7 +46,7 @@ class Fault:
 
 
 class Faults:
-    """The injected faults, separate for the token endpoints and the other interfaces.
+    """The injected faults, kept separately for the token endpoints and the other interfaces.
 
     Faults for the same place occur in the order in which they were injected. All methods can be called from any thread
     while the service runs.
@@ -75,7 +75,7 @@ class Faults:
             status: HTTP status code of the response; it must allow a body.
             body: "json" for an error object, "malformed" for truncated JSON, "html" for a page.
             retry_after: value of the Retry-After header (RFC 9110 section 10.2.3): seconds, or any text.
-            dropped: close the connection without a response; the arguments above then have no effect.
+            dropped: close the connection without a response; only `place` and `times` then have an effect.
             error: error code of the error object, such as "invalid_scope" (RFC 6749 section 5.2).
             times: number of requests, or None for all requests until `clear()`.
 
@@ -115,13 +115,13 @@ class Stats:
     Attributes:
         token_requests: requests to the auth addresses.
         calls: all other requests.
-        refused: requests that the service answered with a 4xx status, faults not included.
+        refused: requests that the service answered with a 4xx status, not counting faults.
         faulted: requests to which an injected fault was applied, including dropped connections.
-        rate_limited: calls that exceeded the rate limit; they count as refused too.
+        rate_limited: calls that exceeded the rate limit; they also count as refused.
         by_credentials: accepted requests keyed by credentials name, including token requests.
         by_status: responses keyed by address and endpoint, then by status:
             `by_status["broker GET /v1/accounts"][200]`. Account IDs appear as `{account_id}`, and unknown endpoints as
-            `broker other`, so that arbitrary paths do not become keys. A closed connection is not counted here.
+            `broker other`, so that arbitrary paths do not become keys. A dropped connection is not counted here.
     """
 
     token_requests: int = 0
@@ -164,9 +164,9 @@ class World:
 class PracticeService:
     """A local server that implements the service document.
 
-    Use it in a `with` statement, or call `start()`; `close()` is optional. It listens on eight loopback ports, one for
-    each address, in its own thread. While the toolkit is offline it does not listen at all: its addresses are the
-    symbolic addresses of recordings, and its counts stay zero.
+    Use it in a `with` statement, or call `start()`; `close()` is optional. The service listens on eight loopback ports,
+    one for each address, in its own thread. While the toolkit is offline, it does not listen at all: its addresses are
+    the symbolic addresses of recordings, and its counts stay zero.
 
     Attributes:
         stats: counts of the requests so far.
@@ -196,7 +196,7 @@ class PracticeService:
         """Start the service, unless it is running or the toolkit is offline. It can be started again after `close()`.
 
         Raises:
-            ConfigurationError: if a port is taken, or starlette or uvicorn is not installed.
+            ConfigurationError: if a port is in use, or starlette or uvicorn is not installed.
         """
         if self._stop is not None:
             return self
@@ -232,11 +232,11 @@ class PracticeService:
     def session(self, name: str, **options: Any) -> Session:
         """Return a session with this service: `service.session("sandbox-secret", cassette="tour")`.
 
-        While the service runs, `tk.Session("broker-sandbox", "sandbox-secret", settings=service.settings)` is the same.
+        While it runs, `tk.Session("broker-sandbox", "sandbox-secret", settings=service.settings)` does the same.
 
         Args:
             name: name of the credentials, which also determine the environment.
-            options: the other arguments of `tk.Session`, such as `cassette` and `mode`.
+            options: other arguments of `tk.Session`, such as `cassette` and `mode`.
 
         Raises:
             ConfigurationError: if no credentials have that name, or the service was never started.
@@ -309,7 +309,7 @@ def _listen(first_port: int) -> list[socket.socket]:
             except OSError as error:
                 raise ConfigurationError(
                     f"The practice service cannot listen on port {port}: {error.strerror}.",
-                    f"Choose the first of {len(ADDRESS_NAMES)} consecutive free ports, or port=0 for any.",
+                    f"Choose the first of {len(ADDRESS_NAMES)} consecutive free ports, or pass port=0 for any.",
                     about="port",
                 ) from None
             # asyncio does this only for sockets created with an explicit protocol. Accepted connections inherit the

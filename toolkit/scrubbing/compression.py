@@ -30,7 +30,7 @@ _GZIP: Final = zlib.MAX_WBITS | 16
 
 
 class TooLarge(SecretLeak):
-    """Compressed data would exhaust memory."""
+    """The data exceeds the size limit when decompressed."""
 
 
 class Broken(Exception):
@@ -40,8 +40,8 @@ class Broken(Exception):
 def decompress_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
     """Return a decoded body, or the same object if it has no content encoding.
 
-    An unknown content encoding on a body that is evidently text is ignored, as it is by clients: some servers put a
-    charset or an upload protocol there.
+    An unknown content encoding is ignored if the body is text, because some servers put a charset or an upload protocol
+    in this header. Clients ignore it too.
 
     Raises:
         SecretLeak: if the body cannot be decompressed completely, or is too large when decompressed.
@@ -76,7 +76,7 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
         packed: size of the compressed data in bytes, which determines the limit.
 
     Raises:
-        TooLarge: if they exceed the limit.
+        TooLarge: if the chunks exceed the limit.
     """
     limit = min(_LARGEST_BODY, max(_ALWAYS_ALLOWED, packed * _LARGEST_RATIO))
     parts, size = [], 0
@@ -98,7 +98,7 @@ def _pieces(data: bytes, at: int, window_bits: int) -> Generator[bytes, None, in
     `window_bits` is as in `zlib.decompressobj`.
 
     Raises:
-        zlib.error: if it is invalid or truncated, or its header has no end.
+        zlib.error: if the stream is invalid or truncated, or its header is too long.
     """
     start, has_begun = at, False
     inflater = zlib.decompressobj(window_bits)
@@ -202,7 +202,7 @@ class DecodingBudget:
         return self._left >= 0
 
     def spend_on_files(self, size: int) -> bool:
-        """Deduct the size of decompressed data from the budget for file formats; return False if it is exceeded."""
+        """Deduct the size of decompressed data from the file format budget; return False if that budget is exceeded."""
         self._for_files -= size
         self.is_exceeded |= self._for_files < 0
         return self._for_files >= 0

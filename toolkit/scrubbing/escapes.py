@@ -1,6 +1,6 @@
 """Undo the escapes of URLs, JSON, scripts, HTML and XML, and quoted-printable. Add new escapes here.
 
-Escapes are undone one kind after the other, repeatedly, because JSON text in a JSON string in a URL has three levels of
+Escapes are undone one kind after another, repeatedly, because JSON text in a JSON string in a URL has three levels of
 escapes. `views` undoes the escapes of a text, and keeps track of positions.
 """
 

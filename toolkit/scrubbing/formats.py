@@ -1,4 +1,4 @@
-"""Formats in which providers issue keys and tokens, as their documentation and secret scanners describe them.
+"""Formats of the keys and tokens that providers issue, as described by their documentation and secret scanners.
 
 This module contains only data, so that it can be reviewed line by line. Add a new format to the table of its family:
 clouds, code (code, package and deployment hosting), chat (and mail), payments (and shops), services (data, monitoring,
@@ -15,10 +15,10 @@ class Format(NamedTuple):
     """The format of a provider's keys or tokens.
 
     Attributes:
-        provider: who issues them.
-        kind: the kind of secret, as it is written in placeholders.
-        starts: the literal prefixes, separated by spaces; each key has one of them.
-        rest: pattern of what follows the prefix, with bounded or possessive repetitions only, so that time is linear.
+        provider: the name of the issuer.
+        kind: the kind of secret, as in placeholders.
+        starts: the literal prefixes, separated by spaces; each key begins with one of them.
+        rest: pattern for the text after the prefix, with only bounded or possessive repetitions, for linear time.
         is_certain: False if the prefix is so short or common that it is recognized only at the start of a value.
     """
 

@@ -1,8 +1,8 @@
 """The secrets known so far, each with its placeholder in a recording.
 
 They are searched for and replaced here, in such a way that JSON stays valid and UTF-16 stays UTF-16. The same search
-runs again over the bytes that are about to be written, which are refused if they still contain a secret, such as one in
-a member of an archive, or one that appeared when the parts of a file were put together.
+runs again over the bytes that are about to be written. It raises an error if they still contain a secret, such as one
+in an archive member, or one that appeared when the parts of a file were joined.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _BACKSLASH: Final = ord("\\")
 
 
 class KnownSecrets:
-    """The secrets of the process's register, and those that the messages of one recording named, with placeholders.
+    """The secrets in the process's register, and those named by the messages of one recording, with placeholders.
 
-    Secrets of the register are always replaced, no matter who added them. Distinct secrets of one kind have distinct
+    Registered secrets are always replaced, no matter who registered them. Distinct secrets of one kind have distinct
     placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise a replay could answer one request with the response
-    to another. A secret that is added here gets its placeholder at once; any other secret gets one when the secret is
+    to another. A secret that is added to this object gets its placeholder immediately, any other secret when it is
     first found. Values that messages name, and the stand-ins for personal data, are known only to this object.
 
     Attributes:
-        used: the placeholders of short credentials in requests, by credential; each addition creates a new mapping.
+        used: placeholders for short credentials in requests, by credential; each addition creates a new mapping.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
@@ -74,12 +74,12 @@ class KnownSecrets:
                 )
 
     def add_texts(self, secrets: str | Secret | Iterable[str | Secret]) -> None:
-        """Add secrets that the user names: one string or several."""
+        """Add secrets supplied by the user: one string or several."""
         named = as_several(secrets, str | Secret, about="secrets", example='os.environ["MY_SECRET"]')
         self.add_all([("SECRET", Secret(each)) for each in named])
 
     def add_stand_ins(self, stand_ins: Iterable[tuple[Secret, str]]) -> None:
-        """Add, for this object only, values that the user's rules find, with their stand-ins."""
+        """Add values that the user's rules find, with their stand-ins, for this object only."""
         with self._lock:
             for secret, stand_in in stand_ins:
                 if is_secret(secret) and secret not in REGISTER:
@@ -151,15 +151,15 @@ class KnownSecrets:
         return any(True for _ in self._hits(data))
 
     def check(self, data: bytes, *, where: str) -> None:
-        """Refuse bytes that contain a known secret; warn if they have too much encoded data to search all of it.
+        """Raise an error if bytes contain a known secret; warn if they have too much encoded data to search all of it.
 
         Args:
             data: the bytes about to be written.
-            where: what the bytes are, for the message.
+            where: a description of the bytes, for the message.
 
         Raises:
             SecretLeak: if they contain a secret, or data that is too large when decompressed. The error names the
-                secret's kind and form, but does not quote it.
+                secret's kind and form, but does not quote the secret.
         """
         is_exceeded = False
         for piece in _pieces(data):
@@ -309,7 +309,7 @@ def is_secret(secret: Secret) -> bool:
 
 
 class _RegisteredSecrets(Searcher):
-    """A searcher for every secret of the register; the whole process shares it."""
+    """A searcher for all registered secrets, shared by the whole process."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The filter on loggers that keeps secrets out of log records, installed as soon as the process knows a secret.
+"""A logging filter that keeps secrets out of log records. It is installed as soon as the process knows a secret.
 
 This module is small and imports `logs` only for the first record, so that a session that logs nothing stays fast.
 """
@@ -49,7 +49,7 @@ class SecretFilter(logging.Filter):
 
             clean(record)
         except Exception:  # noqa: BLE001 - logging must not break a call
-            record.msg = f"A log record of {record.name} is not shown, because it cannot be checked for secrets."
+            record.msg = f"A log record from {record.name} is not shown, because it cannot be checked for secrets."
             record.args = record.exc_info = record.exc_text = record.stack_info = None
         return True
 

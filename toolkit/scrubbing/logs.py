@@ -2,7 +2,7 @@
 
 At DEBUG, httpcore logs the headers of responses, and hpack logs each header of a request. `log_filter` passes the
 records of these and other loggers to `clean`, which replaces every secret that the process knows, and masks the values
-of credential headers and fields. A record in which nothing is replaced stays as it is.
+of credential headers and fields. A record in which nothing is replaced is left unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The forms in which a secret is looked for: plain, and encoded as hex, base64 and base32.
+"""The forms of a secret to search for: plain, and encoded as hex, base64 or base32.
 
 Each needle is in normal form (`normal_form`). The offset at which a secret begins determines which base64 characters
 depend only on the secret, so there are three needles for base64, and five for base32. The normal form is the same for
@@ -29,12 +29,12 @@ _SHORTEST_LINE: Final = 32  # characters of base64
 
 
 class Needle(NamedTuple):
-    """A form in which to look for a secret.
+    """A form of a secret to search for.
 
     Attributes:
         secret: the secret.
-        length: number of characters of the secret before encoding; longer ones are replaced first.
-        normal: the needle in normal form. The last four attributes narrow down which text matches it.
+        length: number of characters before encoding; if hits overlap, the longest is replaced.
+        normal: the needle in normal form. `exact`, `cased` and `margins` narrow down which text matches it.
         literal: the needle before normalization.
         form: a description of the encoding, such as "in hex", for messages.
         exact: the `exact_form` that the matching text must have, or None for any.
@@ -55,7 +55,7 @@ class Needle(NamedTuple):
 
 
 def needles_of(secret: Secret, *, in_codes: bool = True) -> list[Needle]:
-    """Return the needles of a secret; for a private key, also those of its base64 data and of each line of the data.
+    """Return the needles for a secret; for a private key, also those for its base64 data and for each line of the data.
 
     Args:
         secret: the secret.
@@ -80,7 +80,7 @@ def _needles(secret: Secret, text: str, *, in_codes: bool) -> list[Needle]:
 
 
 def _is_unmistakable(text: str) -> bool:
-    """Check whether a string is so long or random that other text hardly ever has its normal form."""
+    """Check whether a string is so long or random that other text is very unlikely to have its normal form."""
     return (
         (len(text) >= _CERTAINLY_RANDOM and len(text.split()) * 30 < len(text))
         or "-----BEGIN" in text
@@ -121,7 +121,7 @@ def _coded(plain: Needle, text: str) -> Iterator[Needle]:
 def _cores(data: bytes, encode: Callable[[bytes], bytes], bits: int) -> Iterator[tuple[bytes, int, int]]:
     """Yield the part of an encoded text that depends only on the data, for each offset at which the data may begin.
 
-    With each part, also yield how many characters before and after it share bits with adjacent text.
+    With each part, also yield the numbers of characters before and after it that share bits with adjacent text.
     """
     for offset in range(3 if bits == 6 else 5):
         encoded = encode(b"\0" * offset + data)

@@ -38,7 +38,7 @@ def exact_form(data: bytes) -> bytes:
 
 
 def spliced(text: AnyStr, spans: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
-    """Return a text with spans replaced; each span is a start, an end and a replacement, and they are in order.
+    """Return a text with spans replaced; each span is a start, an end and a replacement, in order of the starts.
 
     A span that begins within the previous one is ignored. If there are no spans, the text itself is returned.
     """
@@ -52,7 +52,7 @@ def spliced(text: AnyStr, spans: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
 
 
 def flags_of(characters: bytes) -> bytes:
-    """Return a table for `bytes.translate` that marks these bytes with 1, and others with 0."""
+    """Return a table for `bytes.translate` that maps these bytes to 1 and all others to 0."""
     return bytes(byte in characters for byte in range(256))
 
 

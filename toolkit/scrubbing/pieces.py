@@ -22,7 +22,7 @@ class Pieces:
         self._stand_ins: dict[str, str] = {}  # keyed by every run of twelve characters in each secret
 
     def add(self, secret: str, stand_in: str) -> None:
-        """Add a secret, and what is shown in place of its pieces."""
+        """Add a secret, and the stand-in that is shown in place of its pieces."""
         if secret.startswith(_HEADERS) and "." in secret:
             secret = secret.partition(".")[2]
         if len(secret) < SHORTEST_PIECE or secret in self._secrets:

@@ -189,7 +189,7 @@ class Scrubber:
         return message, body
 
     def _change_for(self, *found: tuple[Any, bytes]) -> _Change:
-        """Return the cheapest function that replaces all that has to be replaced; most messages contain no secret."""
+        """Return the cheapest function that replaces everything necessary; most messages contain no secret."""
         parts = []
         for message, body in found:
             parts.append((message.uri if isinstance(message, RecordedRequest) else message.reason).encode(*_CODEC))
@@ -202,7 +202,7 @@ class Scrubber:
 
         Args:
             message: the original message; its body is kept if nothing changes.
-            plain: its body, decompressed.
+            plain: its decompressed body.
             found: the message and this body, with the credentials that they name replaced.
             change: the function that replaces known secrets and addresses.
         """
@@ -245,7 +245,7 @@ class Scrubber:
 def _by_rules(
     rules: AppliedRules | None, message: RecordedRequest | RecordedResponse, body: bytes, *, records: bool
 ) -> tuple[Any, bytes]:
-    """Return a message and its body, with everything replaced that the user's rules match."""
+    """Return a message and its body, with everything that the user's rules match replaced."""
     if rules is None:
         return message, body
     if isinstance(message, RecordedResponse):

@@ -1,4 +1,4 @@
-"""Search a view for secrets: needles are matched in its normal form, and each match is then compared exactly.
+"""Search a view for secrets: needles are matched in its normal form, and each match is then checked in its text.
 
 Windows of four bytes are looked up, each as one unsigned integer. A text is read only at every fourth position, so a
 needle is indexed by the windows at its last four positions: wherever the needle occurs, one of these is read. The time
@@ -36,7 +36,7 @@ class Hit(NamedTuple):
 
 
 class Searcher:
-    """Secrets to look for. Adding is safe while another thread searches, but not while another adds.
+    """Secrets to search for. Adding one is safe while another thread searches, but not while another thread adds one.
 
     Args:
         in_codes: False to look for the secrets only in plain or escaped form.
@@ -72,7 +72,7 @@ class Searcher:
                 self._owners[window] = (*self._owners.get(window, ()), (needle, at))
 
     def hits_in(self, view: View) -> Iterator[Hit]:
-        """Yield each place where a secret occurs in a view; places may overlap."""
+        """Yield each occurrence of a secret in a view; occurrences may overlap."""
         normal = view.normal
         done: dict[int, int] = {}  # by id of the needle; a window that repeats within a needle matches again
         for at, owners in self._matches_in(normal):
@@ -88,7 +88,7 @@ class Searcher:
         yield from self._exact_hits(view.data)
 
     def _matches_in(self, data: bytes) -> Iterator[tuple[int, tuple[tuple[Needle, int], ...]]]:
-        """Yield the position of each window in `data` that is part of a needle, in order, with these needles."""
+        """Yield, in order, the position of each window in `data` that is part of a needle, with all its needles."""
         owners = self._owners
         for first in range(0, len(data) if owners else 0, SLICE):
             part = memoryview(data)[first : first + SLICE]

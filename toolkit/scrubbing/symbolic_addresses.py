@@ -72,7 +72,7 @@ class SymbolicAddresses:
     def replace_in(self, data: bytes) -> bytes:
         """Return `data` with each address, and each host that appears alone, replaced by its symbol.
 
-        If a cookie's Domain attribute covers a host, it is replaced by the common domain of all symbolic hosts.
+        If a cookie's Domain attribute covers a host, its value becomes the common domain of all symbolic hosts.
         """
         lowered = data.lower()
         if b"domain" in lowered:
@@ -87,7 +87,7 @@ class SymbolicAddresses:
 
         Args:
             written: the value of the Host header.
-            called: the host of the recorded URI, which identifies the address if several have the same host.
+            called: the host of the recorded URI, which identifies the address if several addresses have the same host.
         """
         if written not in self._hosts:
             return None

@@ -1,8 +1,8 @@
 """Views of a text: the text itself, and its unescaped, decoded and decompressed contents.
 
-Positions in a view can be mapped back to the text: those in unescaped text to single characters, and those in decoded
-text to the whole run. Decompressed data is not mapped back, since it cannot be changed. Views with the fewest layers
-come first.
+Positions in a view can be mapped back to the text: positions in unescaped text to single characters, and positions in
+decoded text to the whole encoded run. Decompressed data is not mapped back, since it cannot be changed. Views with the
+fewest layers come first.
 
 Most encoded secrets are found without a view, because `needles` contains their encoded forms. A run of base64, base32
 or hex is decoded if it is long, or if its beginning decodes to text or compressed data.
@@ -62,7 +62,7 @@ class View:
     Attributes:
         data: the text.
         outer: the view that it was made from; None for the text itself.
-        layer: what was undone to get it, such as "base64"; empty for escapes.
+        layer: the encoding or format that was undone, such as "base64"; empty for escapes.
         depth: number of encodings and formats around it.
     """
 
@@ -124,12 +124,12 @@ class View:
 def views_of(
     data: bytes, budget: DecodingBudget, *, deepest: int = DEEPEST, shortest: int = _SHORTEST
 ) -> Iterator[View]:
-    """Yield the views of a text, those with fewer encodings and formats around them first.
+    """Yield the views of a text, least deeply nested first.
 
     Args:
         data: the text.
         budget: limits the work; the text itself is always the first view.
-        deepest: how many nested encodings and formats are undone.
+        deepest: maximum number of nested encodings and formats to undo.
         shortest: length of the shortest secret, in characters; a shorter encoded run cannot contain one.
 
     Raises:
@@ -232,7 +232,7 @@ def _opened(view: View, budget: DecodingBudget) -> Iterator[View]:
 
 
 def _decoded(view: View, budget: DecodingBudget, seen: set[bytes], shortest: int) -> Iterator[View]:
-    """Yield, for each encoding, one view of all decoded runs that are text and one of all others."""
+    """Yield, for each encoding, one view of all decoded runs that are text and one of all other decoded runs."""
     found: dict[tuple[str, bool], tuple[list[bytes], list[tuple[int, int]]]] = {}
     for start, end, code in _runs(view.data, min(max(shortest, _SHORTEST), _LONG)):
         run = view.data[start:end]

@@ -1,4 +1,4 @@
-"""Decide which names indicate a credential, of which kind, and whether a value with such a name is a secret.
+"""Decide which names indicate a credential, of what kind, and whether a value with such a name is a secret.
 
 A name is split into words, regardless of casing and separators (`X-Api-Key`, `apiKey`, `user[api_key]`, `apikey`). It
 indicates a credential if `names` lists the name or one of its words, and no exception applies. Whether a value under
@@ -168,7 +168,7 @@ def _kind_by_words(words: tuple[str, ...], joined: str) -> str | None:
 
 
 def _head_of(words: tuple[str, ...]) -> str:
-    """Return the last word that is not a number, which says what a compound name means."""
+    """Return the last word that is not a number, which determines the meaning of a compound name."""
     return next((word for word in reversed(words) if not word.isdigit()), "")
 
 
@@ -190,8 +190,8 @@ def is_core_name(name: str, place: Place) -> bool:
     """Check whether UUIDs and digests count as secrets under this name.
 
     Such a name equals, or ends with, a name from a standard, the service document or a vendor's documentation. In
-    headers it is any name whose last word means a credential; in queries and forms, one whose last word has no other
-    meaning.
+    headers, any name whose last word means a credential also counts; in queries and forms, any name whose last word has
+    no other meaning.
     """
     if credential_kind(name, place) is None:
         return False
@@ -209,7 +209,7 @@ def needs_strong_value(name: str, place: Place) -> bool:
     """Check whether a weak value under this name is kept, even in a request.
 
     This applies to names such as `key`, `session` and `code`. People do choose weak values for names such as `password`
-    or `api_key`; these are replaced in place.
+    or `api_key`; such values are replaced in place.
     """
     last = normal_name(last_name(name))
     if last in _DOUBTFUL_FIELDS or last in names.DOUBTFUL or (last == "token" and place is Place.JSON):
@@ -266,8 +266,8 @@ class Decision(NamedTuple):
     """How to treat the value of a credential.
 
     Attributes:
-        kind: its kind of credential, as in placeholders.
-        is_everywhere: True if it is also replaced in the rest of the recording, as it is unlikely elsewhere by chance.
+        kind: the kind of credential, as in placeholders.
+        is_everywhere: True if the value is replaced throughout the recording, since it is unlikely to occur by chance.
         is_weak: True if the value is weak; it is then replaced only where it was found.
     """
 
@@ -277,7 +277,7 @@ class Decision(NamedTuple):
 
 
 def secret_kind(name: str, value: str, place: Place, strength: Strength) -> str | None:
-    """Return the kind of secret of a value with this name and strength, or None if it is not a secret."""
+    """Return the kind of secret for a value with this name and strength, or None if the value is not a secret."""
     kind = credential_kind(name, place)
     if kind is None or is_placeholder(value):
         return None
@@ -339,7 +339,7 @@ def is_weak_pair(value: str) -> bool:
 
 
 def password_of_pair(written: str) -> str:
-    """Return the password of a pair in base64 (RFC 7617), or "" if the text is not a pair."""
+    """Return the password in a base64 pair of user name and password (RFC 7617), or "" if it is not a pair."""
     core = written.rstrip("=").translate(_TO_STANDARD)
     try:
         pair = base64.b64decode(core + "=" * (-len(core) % 4)).decode("utf-8")

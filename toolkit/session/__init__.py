@@ -2,10 +2,10 @@
 
 A request passes through these modules on its way from the httpx client to the network:
 
-1. `session.sending`: the transport of the client. A `Sender` makes a `SessionRequest` from each request.
+1. `session.sending`: the client's transport. A `Sender` makes a `SessionRequest` from each request.
 2. `session.scope`: refuses requests that may not be sent, before anything else happens.
 3. `cassettes.through`: asks `cassettes.cassette` for a recording. If one matches, it is returned as the response and
-   the later steps do not run; otherwise the response from the later steps is recorded. Neither sees credentials.
+   the later steps do not run; otherwise the response from the later steps is recorded. Neither module sees credentials.
    Up to a hundred calls may be in progress at once; further calls queue (`Places` in `transport.network`).
 4. `session.sending` again: adds credentials to a copy of the request and sends it. If `transport.pacing` limits the
    rate, the request waits for its turn. It is sent once more with a new token after a 401, and a few times after 429,

@@ -58,7 +58,7 @@ def kind_text(cassette: Cassette | None) -> str:
 
 
 def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
-    """Return where responses come from, and when they were received.
+    """Return the source of the responses, and when they were received.
 
     Args:
         cassette: the cassette in use, or None for live calls.
@@ -77,7 +77,7 @@ def remaining_text(token: Token, number: int | None, now: datetime) -> str:
 
 
 def no_token_text(session: AnySession) -> str:
-    """Return why a session has no token at present."""
+    """Return why a session currently has no token."""
     if CredentialKind.KEY_PAIR in session.environment.rules.credentials:
         return "none: the key pair is sent with every call"
     return "none now" if session.replays_only or session.is_closed else "none now: one is requested when needed"

@@ -66,24 +66,24 @@ def pages(
     From the second page on, progress is shown if the loop takes longer than half a second, as with `tk.progress`.
 
     Args:
-        client: an interface of a session, or any other client of httpx or httpx2.
+        client: a session's client, such as `session.broker`, or any other httpx or httpx2 client.
         path: path or URL of the first page.
-        params: query parameters of the first page. The later pages are requested as the responses specify.
+        params: query parameters for the first page. Later pages are requested as the responses specify.
         cursor: dotted path of the member with the cursor, and the parameter to send it as, such as
             `("meta.next_cursor", "cursor")`. It may also be "page", if the service has a `page` parameter for the page
-            number, or "offset", if it has an `offset` parameter for the number of rows to skip. Both start from their
-            value in `params` and continue until a page has no rows, or the same rows as the page before.
+            number, or "offset", if it has an `offset` parameter for the number of rows to skip. The number starts from
+            its value in `params` and increases until a page has no rows or repeats the rows of an earlier page.
 
     Raises:
         ConfigurationError: if an argument is invalid; in the loop, if `for` is used with an async client, or `async
             for` with a sync one.
-        ServiceError: in the loop, if a page has an error status or cannot be decoded, or if a page names itself or an
-            earlier page as the next one.
+        ServiceError: in the loop, if a page has an error status or cannot be decoded, or if the next page is one that
+            was already read.
         Unreachable: in the loop, if the service cannot be reached.
-        UnsafeAddress: in the loop, if the next page is not at the origin of the first.
+        UnsafeAddress: in the loop, if the next page does not have the same origin as the first.
     """
     if not isinstance(client, classes("Client", "AsyncClient")):
-        raise wrong_type("client", "a client of httpx", client, "Pass an interface, such as session.broker.")
+        raise wrong_type("client", "an httpx client", client, "Pass an interface, such as session.broker.")
     if not isinstance(path, classes("URL")):
         path = as_text(path, about="path", example='"/v1/accounts"')
     if params is not None:
@@ -100,7 +100,7 @@ class Pages:
     Args:
         client, params, cursor: as in `pages`.
         path: as in `pages`, or the request for the first page, whose headers are sent with all pages.
-        only_first: stop after the first page, even if it names a next one.
+        only_first: True to stop after the first page, even if there is a next page.
 
     Attributes:
         request: the request for the next page, or None after the last one.
@@ -138,8 +138,8 @@ class Pages:
 
     def _refuse_other_client(self, expected: str, advice: str) -> None:
         if not isinstance(self._client, classes(expected)):
-            what = f"The client of these pages is not an httpx.{expected}."
-            raise ConfigurationError(what, f"Iterate over them with {advice}.", about="client")
+            what = f"The client passed to tk.pages is not an httpx.{expected}."
+            raise ConfigurationError(what, f"Iterate over the pages with {advice}.", about="client")
 
     def __repr__(self) -> str:
         return "<Pages>"  # a path may contain a secret
@@ -220,7 +220,7 @@ class Pages:
         if url in self._asked:
             raise ServiceError(
                 f"Cannot read past page {self.number}: {following.words} that was already read.",
-                "The pages might never end. If another member has the cursor, pass cursor=(member, parameter).",
+                "Paging might never end. If another member has the cursor, pass cursor=(member, parameter).",
                 response=response,
             )
         self._asked.add(url)
@@ -238,7 +238,7 @@ class Pages:
             if not (text.isascii() and text.isdecimal()):
                 raise ConfigurationError(
                     f"The parameter {name} of the first page is not a whole number, so the next page is unknown.",
-                    f"Leave it out, or begin with a number such as {name}={_COUNTED[name]}.",
+                    f"Leave out {name}, or begin with a number such as {name}={_COUNTED[name]}.",
                     about="params",
                 )
             self._count = int(text)
@@ -264,7 +264,7 @@ class Pages:
 
 
 def checked_cursor(cursor: Any) -> Cursor | None:
-    """Return the argument `cursor` of `pages`, checked."""
+    """Check the `cursor` argument of `pages`, and return it."""
     if cursor is None or (isinstance(cursor, str) and cursor in _COUNTED):
         return cast("Cursor | None", cursor)
     if isinstance(cursor, (tuple, list)) and len(cursor) == 2 and all(isinstance(x, str) and x for x in cursor):
@@ -299,7 +299,7 @@ class AccountPages(Pages):
         self._advice = f"Leave out {own} to get all of them." if own else ""
         self._is_one_account = interface is Interface.TRADING
         if self._is_one_account and all_pages:
-            self._advice = f"accounts() gives one row here; to read all pages, use tk.pages(session.trading, {path!r})."
+            self._advice = f"accounts() returns one row here; for all pages, use tk.pages(session.trading, {path!r})."
         client = getattr(session, interface)
         super().__init__(client, path, params=params, only_first=bool(self._advice) or not all_pages)
         self.responses: list[httpx.Response] = []
@@ -317,12 +317,12 @@ class AccountPages(Pages):
             if not self.responses:
                 raise
             warn(
-                f"The recording ends with page {len(self.responses)} of the accounts, which names a next page: the "
-                'table is not complete. Record all pages with mode="all".'
+                f"The recording ends with page {len(self.responses)} of the accounts, but another page follows, so "
+                'the table is incomplete. Record all pages with mode="all".'
             )
 
     def table(self) -> pd.DataFrame:
-        """Return the pages as one table with a readable display. Raises the errors of `Session.accounts`."""
+        """Return the pages as one table with a readable display. Raises the same errors as `Session.accounts`."""
         from toolkit.tables.building import TableBuilder, table_of
         from toolkit.tables.display import readable
 
@@ -331,7 +331,7 @@ class AccountPages(Pages):
             table = table_of(builder, self.responses, are_pages=len(self.responses) > 1)
         except TabulationError as error:  # its message quotes a body, and may cut a secret in two
             holds_secret = any(self._known.scrub(answer.content) != answer.content for answer in self.responses)
-            what = "The answer cannot be read as a table." if holds_secret else self._known.scrub_text(error.what)
+            what = "The response cannot be read as a table." if holds_secret else self._known.scrub_text(error.what)
             failure = TabulationError(what, error.next_step)
         else:
             more = next_page(self.responses[0]) if self._advice else None
@@ -341,7 +341,7 @@ class AccountPages(Pages):
         raise failure  # raised here, without a context or frames that would contain the body
 
     def _with_message(self, error: ServiceError) -> ServiceError:
-        """Return the error with the service's message added and, after a live 401, where to correct the profile."""
+        """Return the error with the service's message and, after a live 401, a note on where to correct the profile."""
         response = error.response
         message = message_of(response, self._known.scrub_text) if error.status and response is not None else ""
         is_refusal = error.status == httpx.codes.UNAUTHORIZED and not source_of(response).replayed_from

@@ -48,7 +48,7 @@ class ComparedAddress(NamedTuple):
         return cls((url.raw_scheme, url.raw_host, url.port), url.netloc, url.raw_path.rstrip(b"/"))
 
     def path_below(self, path: bytes) -> bytes | None:
-        """Return what follows the prefix in a URL's path and query, or None if the URL is not below this address."""
+        """Return the part of a URL's path and query after the prefix, or None if the URL is not below this address."""
         if not self.prefix:
             return path
         is_below = path.startswith(self.prefix) and path[len(self.prefix) : len(self.prefix) + 1] in (b"", b"/", b"?")
@@ -59,7 +59,7 @@ class Scope:
     """Checks every request of one interface, including redirects, before anything is sent.
 
     Args:
-        interface: the interface, for messages.
+        interface: the interface, named in messages.
         own: its configured address, or None in a replay without addresses.
         symbolic: its symbolic address in recordings, which links in replayed bodies point to.
         header_prefix: prefix of the key headers, which callers may not set themselves.
@@ -94,7 +94,7 @@ class Scope:
         self._credential_headers = frozenset(name.lower().encode("ascii") for name in names)
 
     def check(self, request: httpx.Request) -> str:
-        """Return the request's path and query below the interface's address."""
+        """Check that a request may be sent, and return its path and query below the interface's address."""
         url = request.url
         for name in _DIVERTING_EXTENSIONS & request.extensions.keys():
             raise UnsafeAddress(
@@ -103,7 +103,7 @@ class Scope:
             )
         if url.userinfo:
             raise UnsafeAddress(
-                f"A URL of the {self.interface} interface has a user name or password in it.",
+                f"A URL for the {self.interface} interface contains a user name or password.",
                 "Remove it: the session adds the credentials.",
             )
         below = self._below(url)
@@ -122,7 +122,7 @@ class Scope:
         return below.decode("ascii")
 
     def to_send(self, request: httpx.Request) -> httpx.Request:
-        """Return the request for the configured address, even if its URL is symbolic and came from a replayed link."""
+        """Return the request with the configured address instead of the symbolic one that replayed links have."""
         if request.url.raw_host != self.symbolic.origin[1]:
             return request
         if self.own is None:
@@ -154,7 +154,7 @@ class Scope:
             if name.lower() == b"host" and value.strip().lower() not in self._hosts:
                 raise UnsafeAddress(
                     f"A request to the {self.interface} interface has a Host header that names another host.",
-                    f"Nothing was sent. Leave it out: the name comes from the address {self._address_text}.",
+                    f"Nothing was sent. Leave out this header: the host comes from the address {self._address_text}.",
                 )
 
     def _below(self, url: httpx.URL) -> bytes | None:
@@ -184,7 +184,7 @@ def _segments(path: bytes) -> list[bytes]:
 def scope_of(
     interface: Interface, environment: Environment, *, cassette: Cassette | None, settings: Settings
 ) -> tuple[Scope, str]:
-    """Return the scope of an interface, and the base URL of its client, which is the symbolic address in a replay."""
+    """Return an interface's scope and its client's base URL, which is the symbolic address in a replay."""
     rules = environment.rules
     name = rules.addresses.get(interface)
     if name is None:
@@ -272,7 +272,7 @@ def _environment_of(cassette: Cassette) -> Environment:
 
 
 def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, settings: Settings) -> Cassette | None:
-    """Return the session's cassette: the one passed, else that of the running cell, else None for live calls."""
+    """Return the cassette passed to the session or, without one, the running cell's; return None for live calls."""
     as_mode(mode)
     cassette = current() if cassette is None else cassette
     if cassette is None:

@@ -67,7 +67,7 @@ def transport_of(client: object) -> InterfaceTransport:
     """Return the transport of a client that belongs to a session."""
     transport = getattr(client, "_transport", None)
     if not isinstance(client, httpx.Client | httpx.AsyncClient) or not isinstance(transport, InterfaceTransport):
-        raise wrong_type("client", "a client of a session", client, "For example session.broker or session.trading.")
+        raise wrong_type("client", "a session's client", client, "For example session.broker or session.trading.")
     return transport
 
 
@@ -106,7 +106,7 @@ class Sender:
         return None, None
 
     def now(self) -> datetime:
-        """Return the current time in UTC; in a replay, the end of the last call that was replayed."""
+        """Return the current time in UTC or, in a replay, the end of the last replayed call."""
         if _sends(self.cassette):
             return self.clock.now()
         return self.ledger.last_ended_at() or (self.cassette and self.cassette.recorded_at) or EPOCH
@@ -121,16 +121,16 @@ class Sender:
         return PRACTICE if self.is_practice else REAL_ACCOUNT
 
     def source(self) -> str:
-        """Return where responses come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
+        """Return the source of the responses, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
         source = source_text(self.cassette, self.ledger.last_ended_at())
         return " · ".join(filter(None, (self.environment, self.account_with(self.cassette), source)))
 
     def send(self, scope: Scope, request: httpx.Request) -> Flow[httpx.Response]:
-        """Check, replay or send, and record one request of an interface."""
+        """Check a request to an interface, replay or send it, and record it."""
         return through(self.cassette_in_use(), SessionRequest(self, scope, request))
 
     def cassette_in_use(self) -> Cassette | None:
-        """Return the session's own cassette, else that of the running cell, with the session's addresses added."""
+        """Return the session's own cassette, or the running cell's with the session's addresses added to it."""
         if self.cassette is not None:
             return self.cassette
         cassette = selection.current()
@@ -152,7 +152,7 @@ def _sends(cassette: Cassette | None) -> bool:
 
 
 class SessionRequest(Outgoing):
-    """A request of a session's client. A ledger records it; credentials are added below the cassette."""
+    """A request from a session's client. The ledger records it; credentials are added below the cassette."""
 
     __slots__ = ("_below", "_scope", "_sender", "identity", "ledger")
 
@@ -175,11 +175,11 @@ class SessionRequest(Outgoing):
         return self._sender.authorizer().recorded_headers
 
     def send(self, call: Call) -> Flow[httpx.Response]:
-        """Send a copy of the request with credentials, send it again in two cases, and return the last response.
+        """Send a copy of the request with credentials, resend it in two cases, and return the last response.
 
         After a 401 for a token that should be valid, the request is sent once more with a new token
         (`auth.authorizers`). GET and HEAD are also sent again after 429, 503 or a connection that broke before a
-        response began (`transport.retry`). Credentials are added anew for each try, because a token may have expired
+        response began (`transport.retry`). Credentials are added again for each try, because a token may have expired
         while the call waited.
 
         Args:
@@ -221,7 +221,7 @@ class SessionRequest(Outgoing):
 
 
 def _outcome(request: httpx.Request) -> Flow[Any]:
-    """Send a request; return the response, or the error if no response came."""
+    """Send a request; return the response, or the error if there is no response."""
     try:
         return (yield request)
     except httpx.TransportError as error:

@@ -51,7 +51,7 @@ class BaseSession(Generic[ClientType]):
         is_practice: True if a practice service in this process answers, so that no real account is involved.
         retry: limits for sending failed calls again.
         per_second: the limit that this session sets, in calls per second, or None.
-        is_closed: True once the session is closed. It then sends and replays nothing, but keeps its tables.
+        is_closed: True once the session is closed. A closed session sends and replays nothing, but keeps its tables.
         replays_only: True if the cassette answers all calls, so that nothing is sent.
     """
 
@@ -79,27 +79,27 @@ class BaseSession(Generic[ClientType]):
         """Open a session; nothing is sent yet.
 
         Args:
-            environment: "live", "paper", "broker-live" or "broker-sandbox"; by default that of the credentials or, in a
-                replay, of the cassette.
-            credentials: credentials, the name of a profile, or None for the only profile of the environment, or for the
-                one named "default" if there are several. A replay needs none. With the settings of a practice service
-                that runs in this process, its names, such as "sandbox-secret", take precedence.
+            environment: "live", "paper", "broker-live" or "broker-sandbox"; defaults to the environment of the
+                credentials or, in a replay, of the cassette.
+            credentials: credentials, a profile name, or None for the environment's only profile or, if there are
+                several, the one named "default". A replay needs no credentials. If `settings` comes from a practice
+                service that runs in this process, the names of its profiles, such as "sandbox-secret", take precedence.
             cassette: name or path of a cassette, or an open cassette; None for live calls.
-            mode: vcrpy's record mode, by default `once`.
-            settings: by default those of the project and the TOOLKIT_* variables.
+            mode: vcrpy's record mode; defaults to `once`.
+            settings: defaults to the settings of the project and the TOOLKIT_* variables.
             token_store: where tokens are kept; by default in this process, shared by its sessions. "shared" keeps them
-                encrypted in the user's cache folder, for all processes that have the credentials (but in memory if the
-                private key is held by a Signer). It may also be a store of your own.
+                encrypted in the user's cache folder, for all processes that have the credentials (but in memory if a
+                Signer holds the private key). You can also pass a store of your own.
             timeout: seconds, an httpx.Timeout, or None for no limit. A number does not limit how long a call queues
-                while a hundred calls of the session are in progress; the `pool` timeout of an httpx.Timeout does. A
+                while a hundred of the session's calls are in progress; the `pool` timeout of an httpx.Timeout does. A
                 failed token request is sent again within this time, or within 30 seconds if it is None.
-            verify: which TLS certificates are trusted: "system" for those that this machine trusts, the path of a file
-                or folder with certificate authorities, or an ssl.SSLContext. True means what the settings specify, or
-                by default the certificates that httpx trusts (SSL_CERT_FILE and SSL_CERT_DIR override those). False is
-                allowed for loopback only.
-            proxy: a proxy for everything but loopback; by default the one in the proxy environment variables.
-            transport: a transport of httpx or httpx2 to use instead of the network, mainly for tests.
-            clock: by default the machine's.
+            verify: which TLS certificates to trust: "system" for the ones that this machine trusts, the path of a file
+                or folder with certificate authorities, or an ssl.SSLContext. True means the ones that the settings
+                specify or, by default, the ones that httpx trusts (SSL_CERT_FILE and SSL_CERT_DIR override them). False
+                is allowed for loopback only.
+            proxy: a proxy for all addresses except loopback; defaults to the one in the proxy environment variables.
+            transport: an httpx or httpx2 transport to use instead of the network, mainly for tests.
+            clock: defaults to the system clock.
             retry: True to send GET and HEAD again after 429, 503 or a broken connection, False to disable this, or a
                 Retry with other limits.
             per_second: maximum number of calls per second, for all sessions in this process that share the credentials;
@@ -174,11 +174,11 @@ class BaseSession(Generic[ClientType]):
 
     @property
     def token_number(self) -> int | None:
-        """The number of the current access token in the tables of this session, from 1; None if there is no token."""
+        """The number of the current access token in this session's tables, from 1; None if there is no token."""
         return self._sender.current_token()[1]
 
     def now(self) -> datetime:
-        """Return the current time in UTC; in a replay, the end of the last call that was replayed."""
+        """Return the current time in UTC or, in a replay, the end of the last replayed call."""
         return self._sender.now()
 
     def tokens(self) -> pd.DataFrame:
@@ -188,7 +188,7 @@ class BaseSession(Generic[ClientType]):
         token and no row. An empty table has the same columns and types.
 
         Returns:
-            A table with the numbers of the tokens as its index "token":
+            A table whose index "token" contains the token numbers:
                 profile (str): name of the profile.
                 environment (str): environment of the credentials.
                 issued (datetime64[us, UTC]): second in which the lifetime began.
@@ -206,13 +206,13 @@ class BaseSession(Generic[ClientType]):
         return self._with_source(tokens_table(ledger.calls(), ledger.last_ended_at() or self.now()))
 
     def calls(self, *, last: int | None = None) -> pd.DataFrame:
-        """Return one row for each call, token requests included.
+        """Return one row for each call, including token requests.
 
-        A call that was sent several times has one row, with the number of `tries`; `when`, `status` and `elapsed` are
-        those of the last one. An empty table has the same columns and types.
+        A call that was sent several times has one row, with the number of `tries`; `when`, `status` and `elapsed`
+        describe the last try. An empty table has the same columns and types.
 
         Args:
-            last: how many of the latest calls to return; None for all. Calls keep their numbers.
+            last: number of latest calls to return; None for all. Calls keep their numbers.
 
         Returns:
             A table in the order in which the calls were sent; the index "call" has their numbers, from 1:
@@ -258,13 +258,13 @@ class BaseSession(Generic[ClientType]):
         interface, path = self.environment.rules.accounts
         raise UnknownName(
             f"A session has no attribute {excerpt(name)!r}.",
-            "Resources are read with the client of an interface, such as "
+            "Use the client of an interface to read resources, such as "
             f'session.{interface}.get("/{path.split("/")[1]}/{excerpt(name)}").',
             about=name,
         )
 
     def __dir__(self) -> list[str]:
-        """List attributes without the interfaces that this environment does not have, for completion."""
+        """List the attributes for completion, without the interfaces that this environment does not have."""
         absent = {str(interface) for interface in Interface if interface not in self.environment.rules.addresses}
         return [name for name in super().__dir__() if name not in absent]
 
@@ -298,11 +298,11 @@ class BaseSession(Generic[ClientType]):
 
 
 class Session(BaseSession[httpx.Client]):
-    """A session of one caller in one environment, with ordinary httpx clients that authenticate, record and replay.
+    """A session for one caller in one environment, with ordinary httpx clients that authenticate, record and replay.
 
     `trading`, `market_data` and `broker` are httpx.Client objects with the interface's base URL. Access to an interface
-    that section 1 of the service document does not allow for the caller raises InterfaceNotAllowed. Closing is
-    optional; a `with` block does it.
+    that section 1 of the service document does not allow for the caller raises InterfaceNotAllowed. Closing a session
+    is optional; a `with` block closes it.
     """
 
     _client_class = httpx.Client
@@ -312,8 +312,8 @@ class Session(BaseSession[httpx.Client]):
 
         An account holder's account is one row with all its fields; lists in it are JSON text. For a broker partner, all
         pages are read in the same way as by `tk.pages`, unless `pages` is False or a parameter selects one page: limit,
-        page, page_size, per_page, offset, cursor or page_token. If a parameter selects one page, a warning is given
-        when there are more accounts. A replay ends with the last recorded page, also with a warning.
+        page, page_size, per_page, offset, cursor or page_token. If a parameter selects one page and there are more
+        accounts, a warning is given. A replay also warns if not all pages were recorded.
 
         Args:
             pages: False to read the first page only; not sent to the service.
@@ -376,13 +376,13 @@ class AsyncSession(BaseSession[httpx.AsyncClient]):
 
 
 def _as_timeout(timeout: Any) -> httpx.Timeout | None:
-    """Return the timeout of a session, checked: httpx would notice an invalid timeout only at the first call.
+    """Check a session's timeout and return it; httpx would notice an invalid timeout only at the first call.
 
     A number of seconds limits connecting, sending and each part of the response. It does not limit how long a call
-    queues behind other calls of the session. With an httpx.Timeout, the limits are the ones that it sets.
+    queues behind other calls of the session. An httpx.Timeout is returned unchanged.
 
     Raises:
-        ConfigurationError: if it is anything other than None, a number of seconds above 0, or an httpx.Timeout.
+        ConfigurationError: if `timeout` is not None, a number of at least 0.001 seconds, or an httpx.Timeout.
     """
     if timeout is None or isinstance(timeout, httpx.Timeout):
         return timeout

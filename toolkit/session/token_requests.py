@@ -90,7 +90,7 @@ class TokenExchange:
         Raises:
             Unreachable: if the token endpoint cannot be reached. httpx's own error would contain the request, and with
                 it the credentials.
-            TokenError: if the endpoint refused, or if its response is not a token response.
+            TokenError: if the endpoint refuses the request, or if its response is not a token response.
         """
         known, clock, request = self._sender.known, self._sender.clock, token_request.request
         known.add_all(token_request.secrets)
@@ -143,14 +143,14 @@ class TokenExchange:
 
 
 def _decoded(response: httpx.Response, body: bytes) -> bytes:
-    """Return the body of a response without its content encoding."""
+    """Return a response body without its content encoding."""
     with suppress(SecretLeak):
         is_read = response.is_stream_consumed  # by a transport, as in tests
         body = response.content if is_read else decompress_body(header_list(response.headers), body)
         if len(body) <= _LARGEST_REPLY:
             return body
     raise TokenResponseInvalid(
-        "The response of the token endpoint is larger than 1 MiB, or is not encoded as its Content-Encoding says.",
+        "The token endpoint's response is larger than 1 MiB, or is not encoded as its Content-Encoding says.",
         "Check the auth address: it may lead to another service or a proxy.",
     )
 
@@ -167,6 +167,6 @@ def _strong_fields(credentials: Credentials) -> list[tuple[str, Secret]]:
 
 
 def _headers_for(body: bytes, headers: httpx.Headers) -> HeaderList:
-    """Return headers for a body that was decoded or scrubbed: no encoding headers, and the new length."""
+    """Return the headers for a decoded or scrubbed body: without encoding headers, and with the new length."""
     kept = [(name, value) for name, value in header_list(headers) if name.lower() not in _BODY_HEADERS]
     return (*kept, ("Content-Length", str(len(body))))

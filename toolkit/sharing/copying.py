@@ -1,8 +1,8 @@
-"""Copy recordings and a notebook for others, replace values in the copies, and search them for any that are left.
+"""Copy recordings and a notebook for others, replace values in the copies, and check that none of them are left.
 
-The recordings are scrubbed again with the current rules. Every value that a rule replaced in them is also replaced in
-the text and code of the notebook, wherever it occurs as a whole word or phrase. If the value consists of several words,
-words of five letters or more are also replaced individually. Finally, everything is searched for values that are left.
+The recordings are scrubbed again with the current rules. Every value that a rule replaces in the recordings is also
+replaced in the notebook's text and code, wherever it occurs as a whole word or phrase. If the value consists of several
+words, words of five letters or more are also replaced individually. Finally, the copies are searched for these values.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _REAL_HOSTS: Final = {urlsplit(symbolic_address(name)).netloc for name in ("trad
 class Replacements:
     """Values and their replacements; values of fewer than four characters are left out.
 
-    `ordinary` has lower-case words that are left out too: the copied recordings show them as names of fields, segments
-    of paths or values of other fields, so they are published anyway.
+    `ordinary` contains lower-case strings that are left out too. The copied recordings show them as field names, path
+    segments or values of other fields, so they are published anyway.
     """
 
     def __init__(self, values: Mapping[str, str], ordinary: Collection[str] = ()) -> None:
@@ -76,14 +76,14 @@ class Replacements:
         return len(self._exact.findall(text))
 
     def line_of(self, text: str) -> int | None:
-        """Return the number, from 1, of the first line of a string that contains a value, ignoring case; or None."""
+        """Return the number, from 1, of the first line that contains a value, ignoring case, or None."""
         match = self._any_case.search(text)
         return match and text.count("\n", 0, match.start()) + 1
 
 
 @dataclass(frozen=True)
 class CopiedCassettes:
-    """The recordings to publish, by their paths in the project, and what was replaced in them."""
+    """The recordings to publish, keyed by path within the project, and the replacements in them."""
 
     files: dict[str, bytes]
     environments: tuple[str, ...]
@@ -94,10 +94,10 @@ class CopiedCassettes:
 def copied_cassettes(
     played: Mapping[Path, Collection[int]], settings: Settings, known: KnownSecrets, texts: Collection[str]
 ) -> CopiedCassettes:
-    """Return copies of recordings with the interactions that were played, scrubbed with the current rules.
+    """Return copies of recordings that contain only the played interactions, scrubbed with the current rules.
 
-    The values that are replaced are added to `known`. `texts` are the strings in the notebook, in which values are
-    sought whose stand-ins the recordings contain.
+    Replaced values are added to `known`. `texts` are the strings in the notebook, which are searched for values whose
+    stand-ins the recordings contain.
     """
     root = settings.project.resolve()
     scrubber = Scrubber(
@@ -108,8 +108,8 @@ def copied_cassettes(
     for path, items in recorded.items():
         if not path.is_relative_to(root):
             raise PublishError(
-                f"The notebook plays {path.name}, which is outside the project.",
-                f"Move it to a folder inside {root}, and open it by its name.",
+                f"The notebook replays {path.name}, which is outside the project.",
+                f"Move the recording to a folder inside {root}, and open it by name.",
                 about="notebook",
             )
         if settings.publish != "as is" and not settings.scrubbing.get("pseudonyms"):
@@ -144,15 +144,15 @@ def copied_cassettes(
 
 
 def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the notebook with a cell inserted after the one tagged `parameters` to set values, as papermill does."""
+    """Return the notebook with values set in a new cell after the one tagged `parameters`, as in papermill."""
     if not parameters:
         return content
     cells = content["cells"]
     at = next((at for at, cell in enumerate(cells) if "parameters" in cell["metadata"].get("tags", ())), None)
     wrong = [name for name in parameters if not name.isidentifier()]
     if at is None or wrong:
-        what = f"{wrong[0]!r} is not a Python name." if wrong else "No cell of the notebook has the tag parameters."
-        raise ConfigurationError(what, "Tag the cell that sets the default values.", about="parameters")
+        what = f"{wrong[0]!r} is not a Python name." if wrong else "No cell in the notebook has the tag parameters."
+        raise ConfigurationError(what, "Tag the cell that sets defaults, and pass Python names.", about="parameters")
     source = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in parameters.items())])
     kept = [cell for cell in cells[at + 1 :] if "injected-parameters" not in cell["metadata"].get("tags", ())]
     cell = {"cell_type": "code", "id": "parameters", "metadata": {"tags": ["injected-parameters"]}, "source": source}
@@ -160,7 +160,7 @@ def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> d
 
 
 def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> tuple[dict[str, Any], list[str]]:
-    """Return a copy of a notebook to publish, without outputs, and a list that says what was replaced where.
+    """Return a copy of a notebook to publish, without outputs, and a list of the replacements by cell.
 
     Metadata about the machine, its programs and people is left out.
     """
@@ -182,7 +182,7 @@ def copied_notebook(content: Mapping[str, Any], replacements: Replacements) -> t
 
 
 def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, replacements: Replacements) -> None:
-    """Refuse a notebook that still contains a secret or a replaced value; the error names the cell and the line."""
+    """Raise an error that names the cell and line if a notebook still contains a secret or a replaced value."""
     for number, cell in enumerate(content["cells"], start=1):
         for part in ("source", "outputs", "attachments", "metadata"):
             where = f"{name}, cell {number}, line {{}} of its {part.removesuffix('s')},"
@@ -191,9 +191,9 @@ def check_notebook(name: str, content: Mapping[str, Any], known: KnownSecrets, r
 
 
 def check_text(where: str, text: str, known: KnownSecrets, replacements: Replacements) -> None:
-    """Refuse text that contains a secret in any supported form, or a value that was replaced.
+    """Raise an error if text contains a secret in any supported form, or a value that was replaced.
 
-    The error contains `where`, with the line in place of "{}", but not the value.
+    The message contains `where`, with the line number in place of "{}", but not the value.
     """
     line = replacements.line_of(text)
     if line is None and known.find(text.encode("utf-8", "replace")) is not None:
@@ -205,7 +205,7 @@ def check_text(where: str, text: str, known: KnownSecrets, replacements: Replace
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield the strings of a JSON value, including names of members."""
+    """Yield the strings in a JSON value, including member names."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -218,7 +218,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def _candidates(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the pieces of strings that may be values: words, and runs of words."""
+    """Yield the parts of strings that may be values: words and sequences of words."""
     for text in texts:
         pieces = [piece.strip(".:!?*_`|") for piece in _PIECE.findall(text)]
         for size in range(1, _MOST_WORDS + 1):
@@ -234,7 +234,7 @@ def _refuse_real_accounts(name: str, recorded: Collection[Interaction]) -> None:
         raise PublishError(
             f"{name} was recorded in {' and '.join(real) or 'production'}, so it has data from real accounts.",
             'Name the fields with personal data in toolkit.toml, such as pseudonyms = ["account_number", "name", '
-            '"email"] under [scrubbing]; or, if anyone may see all of it, set publish = "as is".',
+            '"email"] under [scrubbing]. If all of the data may be public, set publish = "as is" instead.',
             about="publish",
         )
 

@@ -1,7 +1,7 @@
 """`drift`: repeat recorded GET and HEAD requests live, and report how the responses differ today.
 
-Only GET and HEAD are repeated: they are safe (RFC 9110 section 9.2.1). Other calls, and calls that contain a
-placeholder or pseudonym from the recording, are listed but never sent.
+Only GET and HEAD are repeated, because these methods are safe (RFC 9110 section 9.2.1). Other calls, and calls that
+contain a placeholder or pseudonym from the recording, are listed but never sent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OF_THE_CLIENT: Final = frozenset("host connection content-length transfer-encod
 
 
 class NotRepeated(NamedTuple):
-    """A recorded call that was not repeated: its number from 1, the call, and why. All strings are safe to show."""
+    """A recorded call that was not repeated, with its number (from 1) and the reason. All strings are safe to show."""
 
     number: int
     method: str
@@ -47,7 +47,7 @@ class Drift:
     """The differences between a recording and the service's responses today. All strings are safe to show.
 
     Attributes:
-        path: the recording.
+        path: the path of the recording.
         environment: the environment that was called.
         repeated: number of calls that were sent and compared.
         changes: the changes; `new` is always None, because the new responses are not kept.
@@ -64,7 +64,7 @@ class Drift:
         """Return one row for each change.
 
         Columns: `kind` ("added", "removed", "type", "status" or "timing"), `method`, `uri`, `place` (such as
-        `$.accounts[].cash`), `before`, `after` (str), and `number` (int64) of the call in the recording, from 1.
+        `$.accounts[].cash`), `before`, `after` (str), and `number` (int64), the call's number in the recording, from 1.
         """
         return frame_of("kind method uri place before after number", self.changes)
 
@@ -74,13 +74,13 @@ class Drift:
 
 
 def drift(cassette: str | Path, session: Session) -> Drift:
-    """Repeat the GET and HEAD requests of a recording live, and return how the responses differ.
+    """Repeat the GET and HEAD requests in a recording live, and return the differences in the responses.
 
-    Each distinct request is sent once, in the order of the recording, with the session's credentials, retries and rate,
-    and its response is compared with the first recorded one, as in `compare_cassettes`. Nothing is recorded.
+    Each distinct request is sent once, in recorded order, with the session's credentials, retries and rate. Its
+    response is compared with the first recorded response, as in `compare_cassettes`. Nothing is recorded.
 
-    Calls with other methods, of another environment, to addresses that are not the session's, or with a placeholder or
-    pseudonym in them are not sent; `not_repeated` lists them.
+    Calls that use another method, belong to another environment, go to an address outside the session's environment, or
+    contain a placeholder or pseudonym are not sent. `not_repeated` lists them.
 
     Args:
         cassette: name or path of the recording.
@@ -93,7 +93,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     """
     if not isinstance(session, Session) or session.cassette is not None:
         raise ConfigurationError(
-            "drift() needs a live tk.Session, without a cassette.", 'For example tk.Session("paper").', about="session"
+            "drift() needs a live tk.Session without a cassette.", 'For example tk.Session("paper").', about="session"
         )
     recording = read_cassette(cassette, session.settings)
     tape = Cassette(recording.path, "none", settings=session.settings)
@@ -128,14 +128,14 @@ def drift(cassette: str | Path, session: Session) -> Drift:
 
 
 def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette) -> str:
-    """Return why a recorded call must not be sent, or "" if it may be."""
+    """Return the reason not to send a recorded call, or "" if it may be sent."""
     request, caller = recorded.request, recorded.authorized_by
     if recorded.token_obtained is not None:
-        return "it is a token request; the session makes its own"
+        return "it is a token request; the session sends its own"
     if request.method not in ("GET", "HEAD"):
         return f"{excerpt(request.method, 20)} may change something, so it is never sent again"
     if recorded.ended_early or "text/event-stream" in header_value(recorded.response.headers, "content-type").lower():
-        return "it is a stream of events, which may have no end"
+        return "it is an event stream, which may never end"
     if caller is not None and caller.environment is not session.environment:
         return f"it was made in {caller.environment}"
     if _interface_of(recorded, session) is None:
@@ -144,11 +144,11 @@ def _reason_not_to_send(recorded: Interaction, session: Session, tape: Cassette)
         tape.player.refuse_recorded_values(request)
     except AccessError as error:
         return f"it was refused: {error.what}"
-    return "it has a placeholder in place of a secret" if placeholders_in(repr(request)) else ""
+    return "it contains a placeholder for a secret" if placeholders_in(repr(request)) else ""
 
 
 def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Interaction | str:
-    """Send a recorded request again; return the response as it would be recorded, or why it cannot be compared."""
+    """Repeat a request, and return the interaction as it would be recorded, or the reason it cannot be compared."""
     request, client = recorded.request, getattr(session, str(_interface_of(recorded, session)))
     try:
         answer = client.request(request.method, request.uri, headers=request.headers, content=request.body or None)
@@ -161,11 +161,11 @@ def _repeated(recorded: Interaction, session: Session, tape: Cassette) -> Intera
     except AccessError as error:
         return f"it was refused: {error.what}"
     except (httpx.HTTPError, httpx.InvalidURL, SecretLeak):
-        return "its answer cannot be decoded or checked"
+        return "its response cannot be decoded or checked"
 
 
 def _interface_of(recorded: Interaction, session: Session) -> Interface | None:
-    """Return the interface of the session's environment that a recorded call was sent to."""
+    """Return the interface of the session's environment that a recorded call was sent to, or None."""
     for interface, name in session.environment.rules.addresses.items():
         rest = recorded.request.uri.removeprefix(symbolic_address(name))
         if interface is not Interface.AUTH and rest != recorded.request.uri and rest[:1] in ("", "/", "?"):
@@ -174,7 +174,7 @@ def _interface_of(recorded: Interaction, session: Session) -> Interface | None:
 
 
 def _own_request(request: RecordedRequest) -> RecordedRequest:
-    """Return a request with the headers that the caller set; the session adds credentials and cookies."""
+    """Return a request with only the headers that the caller set. The session adds credentials and cookies."""
     others = _OF_THE_CLIENT | COOKIE_HEADERS
     own = (pair for pair in request.headers if pair[0].lower() not in others)
     return request._replace(headers=tuple(pair for pair in own if credential_kind(pair[0], Place.HEADER) is None))

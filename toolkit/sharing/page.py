@@ -48,7 +48,7 @@ def page_of(
 ) -> bytes:
     """Return a notebook, with its outputs, as an HTML page.
 
-    The last line names the environments of its recordings. The title is used if the notebook has no heading.
+    The footer names `environments`, in which the recordings were made. `title` is used if the notebook has no heading.
     """
     import nbformat
     from markupsafe import Markup

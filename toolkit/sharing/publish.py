@@ -1,4 +1,4 @@
-"""`publish`: make a copy of a notebook to share, with the recordings that it plays."""
+"""`publish`: make a copy of a notebook to share, with the recordings that it replays."""
 
 from __future__ import annotations
 
@@ -51,31 +51,31 @@ _PINNED: Final = ("matplotlib", "numpy", "pandas")  # their versions affect outp
 _GIT: Final = re.compile(r"https://[\w.:/~-]+", re.ASCII)  # without a user name, a password or a query
 _README: Final = """# {title}
 
-This folder contains a notebook and the recordings that it replays. In these, personal data and secrets are replaced
-with stand-ins or placeholders. The notebook runs without a network, credentials or configuration, and sends nothing.
+This folder contains a notebook and the recordings that it replays. Personal data and secrets in the recordings are
+replaced with stand-ins or placeholders. The notebook needs no network, credentials or configuration, and sends nothing.
 To open it, run this command in this folder:
 
 ```
 {command}
 ```
 
-Its outputs were made with Python {python}; `toolkit verify .` checks that they are the same here. Other packages that
-the notebook imports must be installed, too.
+The outputs were made with Python {python}. To check that the notebook still produces them, run `toolkit verify .`.
+Other packages that the notebook imports must also be installed.
 """
 _AUTHORS: Final = "Data in the code, data in files that the notebook reads, and pictures were not checked."
 
 
 @dataclass(frozen=True)
 class PublishedCopy:
-    """A copy of a notebook for others.
+    """A published copy of a notebook.
 
     Attributes:
         path: the folder, archive or page.
-        sizes: the sizes of its files in bytes, keyed by path with "/" as separator; for a page, only that of the page.
-        environments: names of the environments that its recordings were made in.
-        replaced: strings that say what was replaced in each recording and each cell.
+        sizes: the file sizes in bytes, keyed by path with "/" as the separator. A page is a single file.
+        environments: names of the environments in which the recordings were made.
+        replaced: descriptions of the replacements in each recording and each cell.
         notes: what the author should know before sharing the copy.
-        command: the command to run it in its folder; empty for a page.
+        command: the command that opens the copy, to be run in its folder; empty for a page.
     """
 
     path: Path
@@ -107,31 +107,31 @@ def publish(
     timeout: float = TIMEOUT,
     watch: Callable[[str], None] = lambda _: None,
 ) -> PublishedCopy:
-    """Make a copy of a notebook for others, with the recordings that it plays.
+    """Make a copy of a notebook for others, with the recordings that it replays.
 
-    The notebook runs offline, in a fresh kernel without your variables and folders. Only the recorded calls that it
-    plays are copied; the rules in `[scrubbing]` of `toolkit.toml` are applied to them again, and the same values are
-    replaced in text and code, as plain text. The copy then runs from these recordings, so that its outputs contain only
+    The notebook runs offline, in a fresh kernel without your environment variables and home folder. Only the recorded
+    calls that it replays are copied. The rules under `[scrubbing]` in `toolkit.toml` are applied to them again, and the
+    same values are replaced in text and code. The copy then runs from these recordings, so its outputs contain only
     data from them. Finally, everything is searched for secrets and for the values that were replaced.
 
     Args:
-        notebook: the notebook, in a project.
+        notebook: the notebook, which must be in a project.
         to: a folder, an archive that ends in `.zip`, or a page that ends in `.html`.
         replace: True to replace an earlier publication.
-        parameters: values by name; a cell after the one with the tag `parameters` sets them, as in papermill.
+        parameters: values by variable name, set in a new cell after the one tagged `parameters`, as in papermill.
         code: False to leave the code out of a page.
         secrets: one or more additional strings that must not be in the copy in any form.
         timeout: seconds for each cell.
         watch: called with a description of each step.
 
     Returns:
-        What was published, what was replaced where, and what the author should know.
+        The copy's files, the replacements, and notes for the author.
 
     Raises:
         ConfigurationError: if the notebook does not exist, is not in a project, or has no cell tagged `parameters`
             although `parameters` is passed, if the target exists, or if the `lab` extra is not installed.
         PublishError: if the notebook does not run offline, replays no recording, or replays recordings of real accounts
-            although no rule names pseudonyms and `toolkit.toml` does not set `publish = "as is"`.
+            although `toolkit.toml` sets neither `pseudonyms` nor `publish = "as is"`.
         SecretLeak: if the copy would contain a secret or a value that was replaced. No copy is left behind.
     """
     source = expanded(notebook, about="notebook").resolve()
@@ -200,7 +200,7 @@ def _settings_of(notebook: Path) -> Settings:
 
 
 def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) -> dict[Path, set[int]]:
-    """Run the notebook, and return the interactions that it plays, by cassette."""
+    """Run the notebook, and return the interactions that it replays, keyed by cassette."""
     # Next to the original, so that it finds the same files.
     descriptor, name = tempfile.mkstemp(prefix=f".{source.stem}-", suffix=SUFFIX, dir=source.parent)
     os.close(descriptor)
@@ -219,13 +219,13 @@ def _played(source: Path, content: dict[str, Any], log: Path, timeout: float) ->
 
 
 def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
-    """Run the copy from its own recordings twice, to make its outputs and to check that they are the same."""
+    """Run the copy twice from its own recordings, to make its outputs and to check that they are reproducible."""
     what = "The copy does not run in its own folder, without the project's other files"
     verdict, opened = _run(stage / place, log, timeout, what, update=True)
     strangers = [path for path in opened if not path.is_relative_to(stage)]
     if strangers:
         what = f"The notebook opens {shown(min(strangers))} by an absolute path."
-        raise PublishError(what, "Open it by its name, or by a path relative to the notebook.", about="notebook")
+        raise PublishError(what, "Open it by name, or by a path relative to the notebook.", about="notebook")
     if not verdict.outcome.is_good:
         cells = ", ".join(str(each.cell) for each in verdict.differences)
         what = f"Two runs of the copy give different outputs: {cells}."
@@ -236,7 +236,7 @@ def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
 def _run(
     notebook: Path, log: Path, timeout: float, what: str, *, update: bool = False
 ) -> tuple[Verdict, dict[Path, set[int]]]:
-    """Verify a notebook; return the verdict and what it opened. If it fails, the error begins with `what`."""
+    """Verify a notebook, and return the verdict and the cassettes that it opened. A failure begins with `what`."""
     log.mkdir()
     [verdict] = verify([notebook], update=update, timeout=timeout, jobs=1, play_log=log)
     if verdict.failure is not None:
@@ -245,7 +245,7 @@ def _run(
 
 
 def _check(stage: Path, target: str, known: KnownSecrets, replacements: Replacements) -> None:
-    """Refuse files with a secret or a replaced value; `check_notebook` has already checked the notebook."""
+    """Raise an error if a file contains a secret or a replaced value. The notebook has already been checked."""
     check_text("The name of the publication", target, known, replacements)
     for name, path in _files_in(stage).items():
         check_text(f"The name of a {path.suffix} file", name, known, replacements)
@@ -267,15 +267,15 @@ def _secret_notes(place: Path, texts: Iterable[str], played: Iterable[Path]) -> 
     originals = {place.as_posix(): "\n".join(texts).encode("utf-8", "replace")}
     originals |= {path.name: path.read_bytes() for path in played}
     return [
-        f"{name} itself contains a secret ({hit[0]}), but its copy does not. Remove it from the original, and change "
-        "the secret if anyone else has that file."
+        f"The original {name} contains a secret ({hit[0]}), but its copy does not. Remove the secret from the "
+        "original, and change it if anyone else has that file."
         for name, data in originals.items()
         if (hit := PROCESS_SECRETS.find(data)) is not None
     ]
 
 
 def _check_target(target: Path, source: Path, *, replace: bool) -> None:
-    """Refuse a target of an unsupported kind, or one that exists and is not an earlier publication to replace."""
+    """Raise an error if the target has an unsupported type, contains the notebook, or must not be replaced."""
     what, next_step = "", "Choose another name."
     if target.suffix.lower() in _OTHER_FILES:
         what = f"A publication cannot be a {target.suffix} file."
@@ -291,7 +291,7 @@ def _check_target(target: Path, source: Path, *, replace: bool) -> None:
 
 
 def _is_published(folder: Path) -> bool:
-    """Check that a folder contains an earlier publication and no files that were added to it."""
+    """Return whether a folder contains an earlier publication to which no files were added."""
     settings, names = folder / SETTINGS_FILE, [name for name in _files_in(folder) if "_checkpoints/" not in name]
     added = [name for name in names if not name.endswith((SUFFIX, ".yaml")) and name not in _COMPANIONS]
     has_one_notebook = sum(name.endswith(SUFFIX) for name in names) == 1
@@ -345,7 +345,7 @@ def _command(notebook: str) -> str:
 def _toolkit_requirement() -> str:
     """Return the requirement that installs the toolkit, or a comment on where to get it.
 
-    With the name alone, pip would install whatever package has that name on the index, which may be somebody else's.
+    Given only the name, pip would install whatever package has that name on the index, which may be unrelated.
     """
     record = json.loads(distribution(_TOOLKIT).read_text("direct_url.json") or "{}")  # written by pip (PEP 610)
     if record.get("vcs_info", {}).get("vcs") == "git" and _GIT.fullmatch(record["url"]):

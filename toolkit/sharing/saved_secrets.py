@@ -1,4 +1,4 @@
-"""`scan`: look for secrets, including those of the saved credentials, in files before you share them."""
+"""`scan`: search files for secrets, including the secrets in saved credentials, before you share them."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from toolkit.scrubbing.scanning.findings import FindingList
 
 @frameless
 def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
-    """Look in files for secrets that are passed, saved or known, and for values where credentials usually are.
+    """Search files for passed, saved and known secrets, and for values in places where credentials usually are.
 
-    Findings that `[scan]` in the project's `toolkit.toml` allows are left out. A `toolkit.toml` in a subfolder allows
-    nothing: it may have come with somebody else's code. If saved credentials cannot be opened, for example because the
-    keyring is locked, a warning names them, and their secrets are not looked for.
+    Findings that `[scan]` in the project's `toolkit.toml` allows are left out. A `toolkit.toml` in a subfolder has no
+    effect, because it may have come with someone else's code. If saved credentials cannot be opened, for example
+    because the keyring is locked, a warning names them, and their secrets are not searched for.
 
     Args:
-        paths: files, and folders with everything below them except caches, installed packages and hidden folders.
-            Hidden files are read, and so are two kinds of hidden folders: notebook checkpoints and settings folders
-            such as `.github`. The result names the folders that were skipped.
-        secrets: strings to look for in every form.
+        paths: files and folders. Caches, installed packages and hidden folders below a folder are skipped, except two
+            kinds of hidden folders: notebook checkpoints and settings folders such as `.github`. Hidden files are read.
+            The result names the folders that were skipped.
+        secrets: additional strings to search for in every form.
 
     Returns:
-        The findings by file and line.
+        The findings, ordered by file and line.
 
     Raises:
         ConfigurationError: if a path does not exist or cannot be read, or the settings are invalid. Unreadable files
-            below a folder are in the `unreadable` attribute of the result.
+            below a folder are listed in the result's `unreadable` attribute.
     """
     learn_credentials()
     return scan_files(paths, secrets=secrets)
 
 
 def learn_credentials(settings: Settings | None = None) -> None:
-    """Register the secrets of all saved credentials in this process, and warn of credentials that cannot be opened.
+    """Register the secrets of all saved credentials in this process, and warn about credentials that cannot be opened.
 
-    If the settings of a project are passed, the credentials in its `.env` and in environment variables are included.
+    If a project's settings are passed, the credentials in its `.env` file and in environment variables are included.
     """
     closed: dict[str, str] = {}  # by profile: why it could not be read
     is_locked = False

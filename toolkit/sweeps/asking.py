@@ -1,4 +1,4 @@
-"""Request one key with all its pages, in one flow for threads and tasks; make rows from responses."""
+"""Request one key with all its pages, in one flow for threads and tasks, and make rows from the responses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LARGE: Final = 1 << 16  # bytes; reading a response of this size takes some mil
 
 
 class Answered(NamedTuple):
-    """A key with the bodies of its responses; whole responses would keep the garbage collector busy."""
+    """A key with its response bodies; whole responses would keep the garbage collector busy."""
 
     key: Key
     bodies: tuple[bytes, ...]  # empty if the service answered without a body
@@ -53,7 +53,7 @@ Outcome: TypeAlias = Answered | KeyFailure
 
 @dataclass(slots=True)
 class Plan:
-    """The requests of a sweep, and how rows are made from the responses. It is sent to a cluster without the client."""
+    """A sweep's requests, and the options for making rows from the responses. Sent to a cluster without the client."""
 
     client: Any
     call: Callable[[Any], Any]
@@ -64,7 +64,7 @@ class Plan:
     hint: str = ""  # about the rows of a response, such as that it has two lists of records
 
     def asking(self, key: Key, lane: int) -> Flow[Outcome]:
-        """Request a key and return the outcome. Errors that would also stop all other keys are raised."""
+        """Request a key and return the outcome. Errors that would affect every key are raised."""
         bodies: list[bytes] = []
         request: httpx.Request | None = None
         try:
@@ -133,11 +133,11 @@ class Plan:
 
 
 class Batch:
-    """Outcomes that are written together. Their responses make one table; if one does not fit, the batch is halved.
+    """Outcomes that are written together. Their responses form one table; if one does not fit, the batch is halved.
 
     A response is read when it is added, on the thread that received it, because a second thread would compete with the
-    event loop for the interpreter. A large response would block the event loop for too long, so it and all later ones
-    in the batch are read by the thread that calls `rows`.
+    event loop for the interpreter. A large response would block the event loop for too long, so this response and all
+    later ones in the batch are read by the thread that calls `rows`.
     """
 
     def __init__(self, plan: Plan, answered: Sequence[Answered] = ()) -> None:
@@ -166,7 +166,7 @@ class Batch:
                 self._read(outcome)
 
     def rows(self, kind: KeyKind | None) -> tuple[list[KeyedRows], list[KeyFailure]]:
-        """Return the rows of the responses, and the keys whose responses have no rows or do not fit the columns."""
+        """Return the rows of the responses, and failures for those that cannot be read or do not fit the columns."""
         if not self._answered:
             return [], []
         try:
@@ -201,7 +201,7 @@ def _tries(request: httpx.Request | None) -> int:
 
 
 def _without_key(table: pa.Table) -> pa.Table:
-    """Return the table without its first column if that is the key column in the schema of an earlier sweep."""
+    """Return the table without its first column if this is the key column of an earlier sweep's schema."""
     others = table.column_names[1:]
     has_key = table.column_names[:1] == [key_column_beside(others)] and table[0].null_count == table.num_rows
     return table.select(others) if has_key else table

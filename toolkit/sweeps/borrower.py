@@ -1,8 +1,8 @@
 """The handle of a loan, and the session that it opens in a worker's process.
 
-The handle is sent to the workers in the arguments of their tasks, where it works like a session. It is pickled without
-any secret. Each process opens one session per loan when it is first needed. This session borrows the lender's tokens
-and never sends a token request.
+The handle is sent to the workers in the arguments of their tasks, where it works like a session. Its pickle contains no
+secret. Each process opens one session per loan when the session is first needed. This session borrows the lender's
+tokens and never sends a token request.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Terms(NamedTuple):
 class LentSession:
     """A session on the workers of a cluster, with a lender's access tokens; see `tk.lend`.
 
-    It has the attributes and methods of a `Session`, or of an `AsyncSession` if that was lent: `broker`, `market_data`,
-    `accounts()`, `calls()` and so on. Calls are not collected from all workers: `calls()` has those that the tasks of
-    this process made.
+    It has the attributes and methods of a `Session`, or of an `AsyncSession` if one was lent: `broker`, `market_data`,
+    `accounts()`, `calls()` and so on. Calls are not collected from all workers: `calls()` lists only the calls that
+    this process's tasks made.
     """
 
     def __init__(self, terms: Terms) -> None:
@@ -136,13 +136,13 @@ class WorkerBoard:
             what = "A lent session was used outside a Dask task."
             advice = "Use the session in the function that Dask calls, before that function starts its own threads."
         except Exception as error:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
-            reason = f"The scheduler of the loan {self._loan} gave no answer ({type(error).__name__})."
+            reason = f"The scheduler of the loan {self._loan} did not respond ({type(error).__name__})."
             raise TokenError(reason, GONE) from None
         raise ConfigurationError(what, advice, about="session")
 
 
 class Borrower:
-    """Borrows the tokens of one loan for this process's session, reading what the lender publishes on the board."""
+    """Borrows the tokens of one loan for this process's session, by reading the lender's messages on the board."""
 
     def __init__(self, loan: str, board: WorkerBoard) -> None:
         self._loan = loan
@@ -154,9 +154,9 @@ class Borrower:
     def borrow(self, clock: Clock, *, refused: Secret | None, was_accepted: bool) -> Flow[Token]:
         """Return the lender's newest token.
 
-        A token is used for a few seconds before the borrower checks again what the lender has published. If nothing new
-        was published for a while, or if the token was refused, the borrower sends a report, which the lender
-        acknowledges at once by publishing again. The report says whether the refused token was accepted earlier.
+        A token is used for a few seconds before the borrower checks for a new message from the lender. If none was
+        published for a while, or if the token was refused, the borrower sends a report, which the lender acknowledges
+        at once by publishing again. The report states whether the refused token had been accepted earlier.
         """
         started, pause = clock.monotonic(), _FIRST_PAUSE
         while True:

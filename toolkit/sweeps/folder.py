@@ -3,8 +3,8 @@
 The folder contains only parts, because Polars, DuckDB and Dask read every file in a folder and its subfolders. The
 lock, a copy of the failures and files that are still being written are in `<folder>.sweep`.
 
-While a sweep runs, parts may differ in their columns. When it ends, they are unified part by part, so that after an
-interruption the next run only has to do the rest.
+While a sweep runs, its parts may have different columns. When it ends, they are unified part by part, so that after an
+interruption the next run only has to unify the remaining parts.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _ANEW: Final = "Sweep into another folder; resume=False empties this one and sta
 class SweepPlace:
     """The location of a sweep's files: its folder, and the folder beside it.
 
-    On a disk, writing is atomic, and a lock keeps other sweeps out. Remote file systems are not locked: only one
+    On a disk, writes are atomic, and a lock keeps other sweeps out. Remote file systems are not locked, so only one
     process at a time may write there. An object store replaces an object in one step; on other remote file systems, a
-    crash may leave a partly written file, which the next run names in an error.
+    crash may leave a partly written file, and the next run raises an error that names it.
     """
 
     def __init__(self, system: fs.FileSystem, folder: str) -> None:
@@ -66,7 +66,7 @@ class SweepPlace:
         self._folders: dict[Area, str] = {"parts": folder, "beside": f"{folder}.sweep"}
 
     def names(self, area: Area) -> list[str]:
-        """Return the sorted names of files; none if the area does not exist yet."""
+        """Return the sorted file names in an area; empty if the area does not exist yet."""
         if not self._is_local:
             self._system.handler.fs.invalidate_cache(self._folders[area])
         found = self._system.get_file_info(fs.FileSelector(self._folders[area], allow_not_found=True))
@@ -76,7 +76,7 @@ class SweepPlace:
         return self._system.open_input_file(f"{self._folders[area]}/{name}")
 
     def write(self, area: Area, name: str, data: bytes) -> None:
-        """Write or replace a file; SweepError if it cannot be written."""
+        """Write or replace a file; raise SweepError if it cannot be written."""
         path, partial = f"{self._folders[area]}/{name}", Path(self._folders["beside"], f"{name}.part")
         try:
             if self._is_local:
@@ -96,7 +96,7 @@ class SweepPlace:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other sweeps out of a folder on a disk; raise SweepBusy if another one is in progress there."""
+        """Keep other sweeps out of a folder on a disk; raise SweepBusy if another sweep into it is in progress."""
         if not self._is_local:
             yield
             return
@@ -109,7 +109,7 @@ class SweepPlace:
             raise _unwritable(str(beside), error) from None
         if lock is None:
             what = "in another process, or in another thread of this one; nothing was sent"
-            advice = "Wait for it, or interrupt it; or sweep into another folder."
+            advice = "Wait until it ends, interrupt it, or sweep into another folder."
             raise SweepBusy(f"A sweep into this folder is in progress {what}.", advice, about="into")
         try:
             yield
@@ -162,11 +162,11 @@ class Folder:
         self._before_write = before_write
 
     def is_done(self, key: Key) -> bool:
-        """Check whether, on loading, a key had a response or a failure that only `.retry()` requests again."""
+        """Check whether a key had, when loaded, a response or a failure that only `.retry()` requests again."""
         return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self, writer: str = "") -> None:
-        """Read the metadata of all parts, or of one writer's; ConfigurationError if they belong to another sweep."""
+        """Read the metadata of all parts or one writer's; raise ConfigurationError if another sweep wrote the parts."""
         self.parts = {name: self._read(name) for name in self.place.names("parts") if writer in name}
         for part in self.parts.values():
             self.kind = self.kind or part.kind
@@ -187,7 +187,7 @@ class Folder:
             self.place.remove("parts", name)
 
     def repair(self) -> None:
-        """Remove duplicate keys, which a worker that was cut off may leave. No other sweep may be writing."""
+        """Remove duplicate keys, which a worker that was cut off may leave behind. No other sweep may be writing."""
         for name, twice in self._overlaps():
             if twice:
                 rows = self.rows_of(name).without(twice)
@@ -244,7 +244,7 @@ class Folder:
         return [name for name, part in self.parts.items() if part.schema != schema]
 
     def _overlaps(self) -> Iterator[tuple[str, pa.Array]]:
-        """Yield each part, and the keys in it that earlier parts have too."""
+        """Yield the name of each part, and the keys that it shares with earlier parts."""
         counted = concatenated([part.keys for part in self.parts.values()]).value_counts()
         several = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
         seen: set[Key] = set()

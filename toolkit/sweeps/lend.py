@@ -52,18 +52,18 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
     >>> with tk.lend(session, cluster) as lent:
     ...     tables = cluster.gather(cluster.map(positions_of, account_ids, session=lent))
 
-    The handle `lent` contains no secret, and works like a session in the tasks. The credentials stay here: this process
-    requests the access tokens, renews them before they expire, and publishes them for the workers with a Dask
-    `Variable`. So each token is requested once, however many workers there are. A worker whose token is refused asks
-    for the newest one and repeats its call once, as a session does. When the loan has ended or this process is gone,
-    the workers' calls raise TokenError, after ten seconds at the latest.
+    The handle `lent` contains no secret and works like a session in the tasks. The credentials stay in this process,
+    which requests the access tokens, renews them before they expire, and publishes them to the workers in a Dask
+    `Variable`. Each token is therefore requested once, however many workers there are. A worker whose token is refused
+    asks for the newest token and repeats its call once, as a session does. Once the loan has ended or this process is
+    gone, the workers' calls raise TokenError, within ten seconds at most.
 
-    A rate (`per_second`) is divided by the initial number of workers; calls of this process do not count towards it.
+    A rate (`per_second`) is divided by the initial number of workers; this process's own calls do not count towards it.
 
-    The access token is in the memory of the scheduler and of the workers, so a cluster on other machines needs TLS.
-    Without TLS, any program on this machine, run by any user, can read the token of a cluster on loopback; a warning
-    says so. `Client(security=True)` makes a cluster with TLS, and `Client(processes=False)` one within this process.
-    Proxies come from the workers' own environment variables.
+    The scheduler and the workers have the access token in memory, so a cluster on other machines needs TLS. Without
+    TLS, any program on this machine, run by any user, can read the token of a cluster on loopback, and a warning is
+    given. `Client(security=True)` creates a cluster with TLS, and `Client(processes=False)` one within this process.
+    Proxies are taken from the workers' own environment variables.
 
     Args:
         session: a live session of a broker partner. An AsyncSession is lent to tasks that are coroutines.
@@ -97,7 +97,7 @@ class Loan:
     def __enter__(self) -> LentSession:
         if getattr(self._cluster, "asynchronous", False) is True:
             raise ConfigurationError(
-                "The client of the cluster is asynchronous, so a plain with statement would block its event loop.",
+                "The cluster client is asynchronous, so a plain with statement would block its event loop.",
                 "Write async with tk.lend(session, cluster) as lent.",
                 about="cluster",
             )
@@ -147,8 +147,8 @@ class Loan:
 def _warn_of_open(address: str) -> None:
     if address:
         warn(
-            f"The connection to the cluster at {excerpt(address)} does not use TLS: any program on this machine, of "
-            "any user, can read the lent access token there. If others use this machine, lend to a cluster that uses "
+            f"The connection to the cluster at {excerpt(address)} does not use TLS: any program on this machine, run "
+            "by any user, can read the lent access token. If others use this machine, lend to a cluster that uses "
             "TLS (Client(security=True)) or that runs in this process (Client(processes=False))."
         )
 
@@ -156,14 +156,14 @@ def _warn_of_open(address: str) -> None:
 def check_cluster(cluster: Any) -> str:
     """Check that nobody on the network could read a token that is published on a cluster.
 
-    Return the first address on this machine where any local program could read it, or "". Raises the errors of `lend`.
+    Return the first address on this machine where any program could read it, or "". Raises the same errors as `lend`.
     """
     if not isinstance(cluster, dask_distributed().Client):
         next_step = "Pass the client: with Client(cluster) as client: tk.lend(session, client)"
         raise wrong_type("cluster", "a dask.distributed.Client", cluster, next_step)
     if cluster.status != "running":
         raise ConfigurationError(
-            f"The client of the cluster is not connected: its status is {excerpt(str(cluster.status))}.",
+            f"The cluster client is not connected: its status is {excerpt(str(cluster.status))}.",
             "Open it before tk.lend, and close it after the with block.",
             about="cluster",
         )
@@ -171,7 +171,7 @@ def check_cluster(cluster: Any) -> str:
 
 
 def refuse_open_addresses(addresses: Iterable[str]) -> str:
-    """Return the first address without TLS on this machine, or ""; refuse addresses without TLS on other machines."""
+    """Return the first address on this machine without TLS, or ""; raise UnsafeAddress for one on another machine."""
     split = {address: urlsplit(address if "://" in address else f"tcp://{address}") for address in addresses}
     readable = [address for address, parts in split.items() if parts.scheme not in _PRIVATE_SCHEMES]
     for address in readable:
@@ -205,11 +205,11 @@ class Lender:
         self._refused: bool | None = None  # whether the refused token was accepted earlier; None for no report
 
     def obtain(self) -> Token:
-        """Return a usable token; if a renewal is due, it is requested once for all users of the session's tokens."""
+        """Return a usable token. If a renewal is due, one request serves all users of the session's tokens."""
         return cast("Token", run(self._authorizer.obtain(), self.network).token)
 
     def note(self, report: object) -> None:
-        """Note a borrower's report. Several reports about a token count once; those about older tokens are ignored."""
+        """Note a borrower's report. Reports about the same token count once; reports about older tokens are ignored."""
         if isinstance(report, Mapping) and report.get("is_refused") is True:
             with self._lock:
                 if report.get("number") == self._number != self._declined:
@@ -232,7 +232,7 @@ class Lender:
             return published._asdict()
 
     def run(self, publish: Callable[[], None]) -> None:
-        """Call `turn` and publish, again and again, until the loan ends."""
+        """Call `turn` and `publish` repeatedly until the loan ends."""
         while not self.is_over:
             wait = self.turn()
             try:
@@ -243,12 +243,12 @@ class Lender:
             self._wake.clear()
 
     def end(self) -> None:
-        """End the loan: from now on, only a note that it has ended is published."""
+        """End the loan. From now on, the only message that is published is that it has ended."""
         self.is_over = True
         self._wake.set()
 
     def turn(self) -> float:
-        """Renew the token if that is due or the token was refused, and return the seconds until the next turn."""
+        """Renew the token if a renewal is due or the token was refused, and return the seconds until the next turn."""
         with self._lock:
             was_accepted, self._refused = self._refused, None
         if was_accepted is not None and self._token is not None:
@@ -286,13 +286,13 @@ def terms_of(session: Session | AsyncSession, loan: str) -> Terms:
     if isinstance(credentials, KeyPair):
         raise CredentialsMismatch(
             "A key pair cannot be lent: it has no tokens that expire, so the workers would get the secret key itself.",
-            "Only broker partners, who call with access tokens, can lend. Make these calls from this process.",
+            "Only broker partners, who use access tokens, can lend a session. Make these calls from this process.",
             about="credentials",
         )
     if credentials is None or isinstance(credentials, BorrowedCredentials):
         raise CredentialsMismatch(
-            "This session borrows its tokens, so it cannot lend.",
-            "Lend from the process that has the credentials; the handle of the loan can be passed on.",
+            "This session uses borrowed tokens, so it cannot lend them.",
+            "Lend from the process that has the credentials; the loan's handle can be passed on.",
             about="credentials",
         )
     verify = getattr(network, "verify", None)

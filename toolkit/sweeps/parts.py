@@ -1,7 +1,7 @@
-"""A part: one Parquet file with the rows of some keys, and lists of these keys and of the failed ones.
+"""A part: one Parquet file with the rows of some keys, and lists of these keys and of the keys that failed.
 
-Keys (including those without rows) and failures are in the file's metadata. So a single rename makes rows and keys
-appear together, and reading only the file footers shows which keys are finished, however many rows there are.
+The file's metadata contains the keys (including keys without rows) and the failures. A single rename therefore makes
+rows and keys appear together, and the file footers alone show which keys are finished, however many rows there are.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _READING: Final = pa.ipc.IpcReadOptions(use_threads=False)
 
 @dataclass(frozen=True, slots=True)
 class KeyFailure:
-    """A key that failed, and why."""
+    """A failed key, and the reason for the failure."""
 
     key: Key
     status: int | None  # None if no response came
@@ -60,7 +60,7 @@ class KeyedRows(NamedTuple):
     failures: tuple[KeyFailure, ...] = ()
 
     def without(self, keys: pa.Array) -> KeyedRows:
-        """Return the rows of all keys but these."""
+        """Return the rows of all keys except these."""
         if not keys:
             return self
         kept = self.table.filter(pc.invert(pc.is_in(self.table[0], value_set=key_column(keys))))
@@ -79,7 +79,7 @@ class SweepPart(NamedTuple):
 
 
 class FinishedKeys:
-    """Tracks finished keys in a few bytes per key: it holds the arrays of keys, and their sorted hashes."""
+    """Tracks finished keys in a few bytes per key, as arrays of keys and their sorted hashes."""
 
     def __init__(self, arrays: Sequence[pa.Array]) -> None:
         self._keys = concatenated(arrays)
@@ -107,7 +107,7 @@ def key_of(value: Any) -> tuple[Key, KeyKind]:
         return operator.index(value), "integer"
     what = f"{excerpt(repr(value), 60)} ({type(value).__name__})"
     raise ConfigurationError(
-        f"A key of a sweep must be text, an integer, a date or a datetime, not {what}.",
+        f"A sweep key must be text, an integer, a date or a datetime, not {what}.",
         'Convert other keys to text, such as f"{symbol}/{day}", and split the text in call(key).',
         about="keys",
     )
@@ -132,9 +132,9 @@ class KeySource:
             for value in self._keys:
                 key, kind = key_of(value)
                 if self.kind not in (None, kind):
-                    what = f"the type of {excerpt(repr(key), 60)} is {kind}, while that of the others is {self.kind}"
+                    what = f"{excerpt(repr(key), 60)} is of type {kind} and earlier keys are of type {self.kind}"
                     raise ConfigurationError(
-                        f"The keys of one folder must be of one type, but {what}.",
+                        f"All keys in a folder must be of the same type, but {what}.",
                         "Convert the keys to one type, such as text, or sweep into another folder.",
                         about="keys",
                     )
@@ -161,7 +161,7 @@ def key_array(keys: Sequence[Key], kind: KeyKind | None) -> pa.Array:
 
 
 def key_column(keys: pa.Array) -> pa.Array:
-    """Return keys as a column of a table: dates become naive timestamps at midnight, as in `tabulate`."""
+    """Return keys as a table column: dates become naive timestamps at midnight, as in `tabulate`."""
     return keys.cast(pa.timestamp("us")) if pa.types.is_date(keys.type) else keys
 
 
@@ -192,14 +192,14 @@ def part_bytes(rows: KeyedRows, definition: Definition, kind: KeyKind | None) ->
 
 @lru_cache(maxsize=16)
 def _note_for_pandas(schema: pa.Schema) -> Mapping[bytes, bytes]:
-    """Return metadata that makes pandas' `read_parquet` return the dtypes of `tabulate`."""
+    """Return metadata that makes pandas' `read_parquet` return the same dtypes as `tabulate`."""
     empty = frame_of({field.name: pa.array([], field.type) for field in schema}, 0)
     metadata: Mapping[bytes, bytes] = pa.Schema.from_pandas(empty, preserve_index=False).metadata
     return metadata
 
 
 def read_part(name: str, file: BinaryIO) -> SweepPart:
-    """Read a part's metadata; ConfigurationError if the file is incomplete, or was not written by a sweep."""
+    """Read a part's metadata; raise ConfigurationError if the file is incomplete or was not written by a sweep."""
     try:
         parts = parquet.ParquetFile(file)
         metadata = parts.metadata.metadata or {}
@@ -212,14 +212,14 @@ def read_part(name: str, file: BinaryIO) -> SweepPart:
     except (OSError, ValueError, TypeError, KeyError, pa.ArrowException) as error:
         reason = "from another program or version" if isinstance(error, KeyError) else "incomplete or not Parquet"
         raise ConfigurationError(
-            f"A sweep's folder may contain only files of the sweep, but {excerpt(name, 60)} is {reason}.",
+            f"A sweep's folder may contain only the sweep's own files, but {excerpt(name, 60)} is {reason}.",
             "Remove that file, or sweep into another folder.",
             about="into",
         ) from None
 
 
 def _packed(table: pa.Table) -> str:
-    """Return a table as text for the metadata, with exact keys of any type."""
+    """Return a table as text for the metadata, preserving keys of any type exactly."""
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema, options=_WRITING) as writer:
         writer.write_table(table)
@@ -231,7 +231,7 @@ def _unpacked(packed: str | bytes) -> pa.Table:
 
 
 def key_column_beside(names: Iterable[str]) -> str:
-    """Return the name of the column of keys, given the other columns: `key`, or `sweep_key` if that is taken."""
+    """Return the name of the key column, given the other columns: `key`, or `sweep_key` if `key` is taken."""
     taken, name = set(names), KEY
     while name in taken:
         name = f"sweep_{name}"
@@ -252,14 +252,14 @@ def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
 
 
 def target_of(schemas: Iterable[pa.Schema]) -> pa.Schema:
-    """Return the narrowest schema for the rows of all parts; the first column has the keys."""
+    """Return the narrowest schema that fits the rows of all parts; its first column contains the keys."""
     distinct = list(dict.fromkeys(schemas))
     key_column = key_column_beside(name for columns in distinct for name in columns.names[1:])
     return reduce(widened, [schema(columns).set(0, columns.field(0).with_name(key_column)) for columns in distinct])
 
 
 def fitting(target: pa.Schema, tables: Iterable[pa.Table]) -> pa.Schema:
-    """Return the schema with text as the type of columns that would lose data, such as digits of a long integer."""
+    """Return the schema with text as the type of columns that would lose data, such as digits of long integers."""
     for table in tables:
         for index, column in enumerate(target):
             try:
@@ -275,7 +275,7 @@ def with_columns(table: pa.Table, target: pa.Schema) -> pa.Table:
 
 
 def _converted(table: pa.Table, index: int, column: pa.Field) -> pa.ChunkedArray:
-    """Return a column of the table with its new type and, for the first one (the keys), its new name."""
+    """Return a target column's values in its type: the keys for the first one, nulls for one that the table lacks."""
     if index and column.name not in table.column_names[1:]:
         return pa.chunked_array([pa.nulls(table.num_rows, column.type)])
     return converted(table[table.column_names.index(column.name, 1) if index else 0], column.type, {})

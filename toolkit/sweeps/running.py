@@ -1,13 +1,13 @@
-"""The run of a sweep: threads or tasks that take keys and request them, and one thread that writes.
+"""A sweep run: threads or tasks that take keys and request them, and one thread that writes.
 
 There are `at_once` threads if the client belongs to a Session, or tasks if it belongs to an AsyncSession. Each takes
-the next key when it is done with the previous one, and adds the outcome to a batch, under a lock. Full batches go to
-the writer; while two of them wait there, all threads or tasks wait. So memory stays bounded.
+the next key when it has finished the previous one, and adds the outcome to a batch under a lock. Full batches go to the
+writer; while two of them are waiting, all threads or tasks wait too, so memory use stays bounded.
 
 On a Dask cluster, the keys are divided into shares, and a worker runs the same code for its share, with its own parts.
-A worker may die at any time, and another may get its task; or it may seem dead but go on writing. So each attempt
-writes files with its own name and skips the keys that earlier attempts have finished. Workers write nothing once the
-sweep has ended: each checks that the file `run` beside the parts still exists and names its run.
+If a worker dies, another gets its task; a worker that seems dead may keep on writing. Each attempt therefore writes
+files with its own name and skips the keys that earlier attempts have finished. Workers write nothing once the sweep has
+ended: each checks that the file `run` beside the parts still exists and contains its run's name.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _CHECK: Final = "The responses so far were kept. Check the credentials, then cal
 class Run:
     """One pass over the keys of a sweep.
 
-    The current part is kept in memory as a table and rewritten with more rows until it is full. So there are few files
-    with many rows, yet an interruption loses only the responses of the last `SECONDS` and of one write.
+    The current part is kept in memory as a table and rewritten with more rows until it is full. This gives few files
+    with many rows, yet an interruption loses only the responses from the last `SECONDS` and from one write.
 
     Args:
         folder: the folder, already loaded.
@@ -159,7 +159,7 @@ class Run:
         return batch
 
     def _next(self) -> Batch | None:
-        """Return a full batch, or after a few seconds one that is not full; return None at the end."""
+        """Return a full batch or, after a few seconds, a partial one; return None at the end."""
         with suppress(queue.Empty):
             return self._ready.get(timeout=None if self._is_replay else SECONDS)
         with self._lock:
@@ -191,7 +191,7 @@ class Run:
             self._part = None
 
     def _count(self, outcome: Outcome) -> None:
-        """Count an outcome; raise an error if too many keys in a row got no response, or 401, 408, 429 or 5xx."""
+        """Count an outcome; raise an error if too many keys in a row got no response, or a 401, 408, 429 or 5xx."""
         if not isinstance(outcome, KeyFailure):
             self.answered += 1
             self._in_vain = 0
@@ -247,7 +247,7 @@ class Spread:
 
 
 def spread_keys(cluster: Any, spread: Spread, run: Run) -> None:
-    """Let the workers of a cluster request the keys of a run. Errors of workers are raised.
+    """Let a cluster's workers request the keys of a run, and raise the errors that workers raise.
 
     Each worker has one share at a time; if it dies, Dask gives its share to another worker.
     """
@@ -279,7 +279,7 @@ def spread_keys(cluster: Any, spread: Spread, run: Run) -> None:
 
 
 def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) -> tuple[int, int, tuple[str, ...]]:
-    """Request the keys of a share on a worker; return how many did not fail, how many failed, and the warnings."""
+    """Request a share's keys on a worker; return how many did not fail, how many failed, and the warnings."""
     check = partial(check_run, spread.place, spread.run)
     check()
     folder = Folder(spread.place, spread.plan.definition, before_write=check)
@@ -293,7 +293,7 @@ def ask_share(spread: Spread, number: int, keys: Sequence[Key], at_once: int) ->
 
 
 def check_run(place: SweepPlace, run: str) -> None:
-    """Check that a run has not ended; SweepError if it has, or if the folder is not that of the run."""
+    """Check that a run has not ended; raise SweepError if it has ended or if the folder belongs to another run."""
     with suppress(OSError), place.open("beside", RUN) as file:
         if file.read(64) == run.encode():
             return

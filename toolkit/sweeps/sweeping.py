@@ -88,40 +88,40 @@ def sweep(
     >>> result = tk.sweep(session.broker, ids, lambda id: f"/v1/accounts/{id}/positions", into="sweeps/positions")
     >>> result.table()
 
-    With a client of an AsyncSession, `await` it. After an interrupt, a crash or an error, run it again: it continues
-    where it stopped, and the rows of each key are in the table only once. You may add keys between runs. Calls that
-    were answered in the last three seconds or so before an interruption are made again.
+    With an AsyncSession's client, `await` the call. After an interrupt, a crash or an error, run the sweep again: it
+    continues where it stopped, and the table contains each key's rows only once. You may add keys between runs. Calls
+    that were answered in the last three seconds or so before an interruption are repeated.
 
-    The column `key` says which key a row belongs to; it is called `sweep_key` if the responses have a `key`. The folder
+    The column `key` contains the key of each row; it is called `sweep_key` if the responses have a `key`. The folder
     contains only Parquet files with the same columns, which pandas, Polars, DuckDB and Dask read as one dataset, as in
-    `pandas.read_parquet("sweeps/positions")`. Without `schema`, the types are those that fit all responses.
+    `pandas.read_parquet("sweeps/positions")`. Without `schema`, the types are chosen to fit all responses.
 
-    A key is finished when the status of its response is not 408, 429 or 5xx. The next run requests keys with these
-    statuses and keys whose connection failed again; `result.retry()` also requests other failures. Runs never request a
-    finished key again, even if `call` has changed: for another path, use another folder, or `resume=False`.
+    A key is finished when the status of its response is not 408, 429 or 5xx. The next run retries keys with these
+    statuses and keys whose connection failed; `result.retry()` retries all failed keys. A run never requests a finished
+    key again, even if `call` has changed: to request another path, use another folder or `resume=False`.
 
     Failures are in `result.failures()` and, when the sweep has ended, in `<into>.sweep/failures.parquet`, beside the
-    lock that keeps a second process out. A folder at an fsspec address has no lock: only one process at a time may
+    lock that keeps other processes out. A folder at an fsspec address has no lock, so only one process at a time may
     sweep into it. A key whose response has no list or object at `records` counts as failed.
 
     In a replay, the responses come from the cassette, in the order of the keys.
 
     Args:
-        client: an interface of a session, such as `session.broker`.
+        client: a session's client, such as `session.broker`.
         keys: any iterable of strings, integers, dates or datetimes, all of one type. Repeated keys are requested once.
         call: a function that returns the request for a key: a path, `(path, params)` or an httpx.Request. Only GET and
             HEAD are allowed, because a resumed sweep may repeat a request.
         into: the folder, as a path or, with the `remote` extra, an fsspec address such as `s3://bucket/positions`.
-        at_once: number of keys that are requested at the same time (on a cluster, by all workers together); at most
-            1,000. A session never sends more than a hundred calls at a time.
-        records, key, numbers, schema: as in `tabulate`. The schema is that of the responses; it may begin with the
-            column of keys, as `tk.schema(earlier.table())` does.
-        resume: False to remove what an earlier sweep wrote to this folder and to start again.
+        at_once: number of keys to request at the same time (on a cluster, by all workers together), at most 1,000. A
+            session never sends more than a hundred calls at a time.
+        records, key, numbers, schema: as in `tabulate`. The schema describes the responses; it may begin with the key
+            column, as `tk.schema(earlier.table())` does.
+        resume: False to remove the parts that an earlier sweep wrote to this folder, and to start again.
         pages: False to read only the first page for each key.
         cursor: as in `pages`, for a cursor that is not recognized automatically.
         cluster: a `dask.distributed.Client` whose workers make the calls and write to the folder, which must be
             accessible to all workers. The session is lent to them as with `tk.lend`, and `call` is sent to them. If a
-            worker dies, what it has finished is not lost.
+            worker dies, the rows that it has written are not lost.
 
     Raises:
         ConfigurationError: if an argument is wrong, or the folder belongs to a sweep with another origin, environment,
@@ -130,11 +130,11 @@ def sweep(
         SweepBusy: if the folder is on a disk and another process is sweeping into it.
         SweepError: if the folder cannot be written to, for example because the disk is full.
         ServiceError, Unreachable: if too many keys in a row fail.
-        ToolkitError: if the session refuses or cannot send a request; it is the error that the client would raise.
+        ToolkitError: if the session refuses or cannot send a request; the client would raise the same error.
     """
     TableBuilder(numbers=numbers, records=records, key=key)  # refuses bad options before using any key
     if hasattr(keys, "itertuples") or not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
-        next_step = 'Pass the column of the table that has the keys: table["id"].'
+        next_step = 'Pass the table column that contains the keys: table["id"].'
         raise wrong_type("keys", "a list or another iterable of keys", keys, next_step)
     transport, columns = transport_of(client), None if schema is None else _stored(schema)
     cassette = transport.sender.cassette_in_use()
@@ -167,7 +167,7 @@ def sweep(
 def _stored(schema: Any) -> pa.Schema:
     """Return a schema as Parquet stores it: with milliseconds instead of seconds, for example, and without `date64`.
 
-    Otherwise, the types of parts that are read back would differ from those of later responses.
+    Otherwise, parts that are read back would have different types from later responses.
     """
     buffer = io.BytesIO()
     try:
@@ -200,7 +200,7 @@ class Job:
     def run(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
-        """Request keys, or the failed ones if None, with a synchronous client, in the `order` of an earlier result."""
+        """Request keys, or the failed ones if None, with a synchronous client; `order` sorts the result's rows."""
         with self._opened(keys, resume=resume) as run:
             if self.cluster is not None and not self.is_replay:
                 self._spread(run)
@@ -230,7 +230,7 @@ class Job:
             folder.repair()
             if self.account == REAL_ACCOUNT and not folder.parts:
                 warn(
-                    f"{self.into} will contain data of a real account ({self.plan.definition['environment']}). "
+                    f"{self.into} will contain data from a real account ({self.plan.definition['environment']}). "
                     "Keep it out of version control, and share it with care."
                 )
             asked = list(folder.failures) if keys is None else keys
@@ -267,20 +267,20 @@ class Job:
         if run.source.done and not result.answered:
             warn(
                 f"{count_text(run.source.done, 'key')} failed in an earlier run, so nothing was requested for them. "
-                "To request them again, call .retry(), even if `call` has changed; resume=False starts again."
+                "To request them again, call .retry(), even if `call` has changed. To start over, pass resume=False."
             )
         return result
 
 
 class SweepResult:
-    """The contents of the folder of a sweep.
+    """The contents of a sweep's folder.
 
     Attributes:
         into: the folder, as passed to `sweep`.
         answered: number of keys that were answered, with or without rows.
         failed: number of keys that failed.
         rows: number of rows.
-        earlier: number of keys that earlier runs had finished, which were not requested.
+        earlier: number of keys that were not requested, because earlier runs had finished them.
     """
 
     def __init__(self, job: Job, folder: Folder, order: Collection[Key], earlier: int) -> None:
@@ -297,7 +297,7 @@ class SweepResult:
     def table(self, names: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return all rows in the folder, in the order of this sweep's keys; rows of other keys come last.
 
-        If a folder does not fit into memory, read it with Polars, DuckDB or Dask instead.
+        If the folder does not fit into memory, read it with Polars, DuckDB or Dask instead.
 
         Args:
             names: a table with the keys in one column, such as `session.accounts()` if the keys are account IDs. Its
@@ -315,7 +315,7 @@ class SweepResult:
         return table
 
     def failures(self) -> pd.DataFrame:
-        """Return a row for each key that failed: key, status (missing if no response came), reason, and tries.
+        """Return one row for each failed key: key, status (missing if there was no response), reason and tries.
 
         `tries` is the number of times the last run sent the request. A notebook shows reasons and keys in full.
         """

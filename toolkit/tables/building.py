@@ -48,7 +48,7 @@ def value_of(data: Any, *, numbers_as_text: bool = False) -> Any:
 
 
 def _parts_of(data: Any, *, numbers_as_text: bool, in_blocks: bool) -> Iterator[Any]:
-    """Yield the parsed value; with `in_blocks`, a list that starts with an object is parsed block by block."""
+    """Yield the parsed value; if `in_blocks` is true, parse a list that starts with an object block by block."""
     if isinstance(data, pd.DataFrame):
         raise TabulationError(
             "This is already a table.",
@@ -87,10 +87,10 @@ def _decoded(content: bytes, number: type[NumberText] | None, *, in_blocks: bool
 
 
 def _value_in(content: bytes, number: type[NumberText] | None) -> Any:
-    """Return parsed JSON; its numbers have the type `number` if one is given.
+    """Return parsed JSON; its numbers have the type `number` if it is given.
 
-    msgspec is twice as fast, but loses the sign of `-0`, does not report the line of an error, and refuses UTF-16, lone
-    surrogates and numbers beyond the range of a float. Otherwise, it gives the same values as `json`.
+    msgspec is twice as fast, but loses the sign of `-0`, does not report an error's line, and rejects UTF-16, lone
+    surrogates and numbers beyond the range of a float. Otherwise, it returns the same values as `json`.
     """
     if number is None:
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
@@ -116,11 +116,11 @@ def _not_json(source: str, content: bytes, error: ValueError) -> TabulationError
 
 
 def columns_of(values: Sequence[Any], path: KeyPath = ()) -> dict[KeyPath, Sequence[Any]]:
-    """Return the values at each path of some records, with None for a record without a value there.
+    """Return the values at each path in the records, with None for a record without a value at that path.
 
-    Paths are in order of appearance, with those of one object together. A record that is not an object is the value at
-    the empty path, and a list becomes JSON text. A path with only nulls or empty objects is still a column, unless
-    another record has a non-empty object at that path.
+    Paths are in order of appearance, grouped by object. A record that is not an object is the value at the empty path,
+    and a list becomes JSON text. A path with only nulls or empty objects is still a column, unless another record has a
+    non-empty object at that path.
     """
     kinds = set(map(type, values))
     objects = {kind for kind in kinds if issubclass(kind, dict)}
@@ -161,14 +161,14 @@ def json_text(value: Any) -> str:
     try:
         return _JSON.encode(value)
     except (TypeError, ValueError):
-        raise not_json(f"A list holds a {type(value).__name__}") from None
+        raise not_json(f"A list contains a {type(value).__name__}") from None
 
 
 class TableBuilder:
     """A table that grows response by response; the types fit all of its rows.
 
-    Arguments are checked as in `tabulate`; with `is_one_row`, an object is always one row. Only the values of the rows
-    are kept. If a response cannot be added, the table can no longer be used.
+    Arguments are checked as in `tabulate`; if `is_one_row` is true, an object is always one row. Only the row values
+    are kept. If a response cannot be added, the builder can no longer be used.
 
     Attributes:
         count: number of rows so far.
@@ -205,7 +205,7 @@ class TableBuilder:
         self._identities: dict[tuple[KeyPath, str], _Values] = {}  # of containing records, by list path and key
 
     def add(self, data: Any) -> int:
-        """Add the rows of a response, of JSON as bytes or text, or of a parsed value; return their number."""
+        """Add the rows in a response, JSON bytes or text, or a parsed value, and return the number of rows added."""
         before = self.count
         parts = _parts_of(data, numbers_as_text=self.numbers_as_text, in_blocks=self._in_blocks)
         is_collecting = gc.isenabled()
@@ -253,7 +253,7 @@ class TableBuilder:
         return columns
 
     def _named(self) -> Iterator[Column]:
-        """Yield the columns under distinct names: first those that identify containing records, then the others."""
+        """Yield the columns under distinct names: first columns that identify enclosing records, then all others."""
         own = {path: ".".join(path) or "value" for path in self._ordered()}
         uses = Counter([*own.values(), *(name for _, name in self._identities)])
         taken: set[str] = set()
@@ -305,7 +305,7 @@ class _Values:
 
 
 def table_of(builder: TableBuilder, answers: Iterable[Any], *, are_pages: bool) -> pd.DataFrame:
-    """Return the table of all responses and its source; errors name a page by its number, from 1."""
+    """Return the table of all responses, with its source in `attrs`; errors give page numbers, counted from 1."""
     source = None
     for number, answer in enumerate(answers, 1):
         source = source or source_of(answer).describe()
@@ -336,7 +336,7 @@ def _warn(losses: Losses) -> None:
 
 
 def _distinct(name: str, taken: set[str]) -> str:
-    """Return the name, with ` (2)`, ` (3)` and so on if it is taken, and add it to the names that are taken."""
+    """Return the name, followed by ` (2)`, ` (3)` and so on if it is taken, and add the result to `taken`."""
     name = whole(name)
     numbered = (f"{name} ({number})" for number in count(2))
     chosen = name if name not in taken else next(other for other in numbered if other not in taken)

@@ -1,10 +1,10 @@
-"""The columns of a table: what their names say, the types inferred from their values, and conversion between types.
+"""The columns of a table: what their names imply, types inferred from their values, and conversion between types.
 
-The values of a column are an Arrow array if they have one type, else a list. Inference tries each type that text can
-represent; with `dtypes=` or `schema=`, and in sweeps, the type is given. `converted` does all conversions.
+A column's values are an Arrow array if they have one type, otherwise a list. Inference tries each type that text can
+represent, unless `dtypes=`, `schema=` or a sweep specifies the type. `converted` does all conversions.
 
-The last word of a name says what the values are: `accountNumber`, `account_number` and `owner.account-number` all end
-in `number`. Digits at the end of a word are ignored (`phone_2`).
+The last word of a name indicates what the values are: `accountNumber`, `account_number` and `owner.account-number` all
+end in `number`. Digits at the end of a word are ignored (`phone_2`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _WORD_BOUNDARY: Final = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 
 @lru_cache(maxsize=1024)  # a sweep meets the same names in each response
 def words(name: str) -> tuple[str, ...]:
-    """Return the words of a name in lower case, without the digits at their ends."""
+    """Return the words of a name in lower case, without trailing digits."""
     parts = (word.rstrip("0123456789") for word in _WORD_BOUNDARY.split(name))
     return tuple(word.lower() for word in parts if word)
 
@@ -120,12 +120,12 @@ class Column:
                 raise _unfit(self.name, "a number that fits float64, found NaN, an infinity or a larger number")
 
     def values(self) -> Any:
-        """Return the values as an Arrow array; those of mixed types as text."""
+        """Return the values as an Arrow array; values of mixed types become text."""
         return texts_of(self.data) if isinstance(self.data, list) else self.data
 
 
 def packed(values: list[Any]) -> Any:
-    """Return JSON values as an Arrow array if they have one type, else as they are."""
+    """Return JSON values as an Arrow array if they have one type, else unchanged."""
     try:
         array = pa.array(values)
     except UnicodeEncodeError:
@@ -142,7 +142,7 @@ def packed(values: list[Any]) -> Any:
 def inferred(column: Column, numbers: Numbers, losses: Losses) -> Any:
     """Return the values with the type inferred from them and from the column's name, and note lost digits.
 
-    They are an Arrow array, or a list of objects if the types are mixed.
+    The result is an Arrow array, or a list of objects if the types are mixed.
     """
     values = column.data
     if isinstance(values, list):
@@ -178,13 +178,13 @@ def _json_numbers(column: Column, numbers: Numbers, losses: Losses) -> Any:
         values = _number_array(texts, numbers)
     except MISFIT:
         if not is_code_of_digits:
-            raise _unfit(column.name, f"numbers that fit {numbers}, found others with more digits") from None
+            raise _unfit(column.name, f"numbers that fit {numbers}, found numbers with more digits") from None
         return texts
     return texts if is_code_of_digits and values.type != pa.int64() else _noted(values, texts, losses, column.name)
 
 
 def _object(value: Any, numbers: Numbers, name: str) -> Any:
-    """Return one value of a column of mixed types; only numbers are converted, as `numbers` says."""
+    """Return one value from a column of mixed types; only numbers are converted, according to `numbers`."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if numbers == "text":
@@ -193,7 +193,7 @@ def _object(value: Any, numbers: Numbers, name: str) -> Any:
         number = json.loads(text_of(value), parse_float=Decimal if numbers == "decimal" else float)
         if math.isfinite(number):
             return number
-    raise _unfit(name, "a number, found one with more digits than can be kept")
+    raise _unfit(name, "a number, found a number with too many digits")
 
 
 def _unfit(name: str, expected: str) -> TabulationError:
@@ -221,7 +221,7 @@ def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
 
 
 def _dtype_of(kind: Any) -> Any:
-    """Return the pandas dtype for an Arrow type, or None for the one that Arrow uses by default."""
+    """Return the pandas dtype for an Arrow type, or None to use Arrow's default."""
     if kind == _UTC:
         return pd.DatetimeTZDtype("us", "UTC")  # pandas and Arrow use different objects for UTC
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
@@ -252,7 +252,7 @@ def converted(values: Any, kind: Any, losses: Losses, name: str = "") -> Any:
 
 
 def whole(text: str) -> str:
-    """Return a string with U+FFFD for each lone surrogate."""
+    """Return a string with each lone surrogate replaced by U+FFFD."""
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
@@ -345,7 +345,7 @@ def _number(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
 
 
 def _times(texts: Any, kind: Any, losses: Losses, name: str) -> Any:
-    """Return strings as instants or local times; digits beyond the microsecond are cut off unless the type has them."""
+    """Return strings as instants or local times; digits beyond microseconds are cut off unless the type keeps them."""
     own = _UTC if pa.types.is_timestamp(kind) and kind.tz is not None else _LOCAL
     _refuse_if(not _all_match(texts, _TIMES[own]))
     if pc.any(pc.match_substring_regex(texts, r"[tz]|\.[0-9]{7}")).as_py():

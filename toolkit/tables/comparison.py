@@ -26,12 +26,12 @@ _LISTS: Final = (list, tuple, np.ndarray)  # lists come back from Parquet as arr
 
 
 def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] | None = None) -> pd.DataFrame:
-    """Return what differs between two tables of the same kind: each changed cell, and each row in only one of them.
+    """Return the differences between two tables of the same kind: changed cells, and rows in only one of the tables.
 
-    Rows are matched by their key. Cells are compared by value: 1, 1.0 and a decimal 1.00 are equal, and so are two
-    missing values, and an instant in any unit or zone. Text never equals a number. The same applies inside lists and
-    objects. A column that only one table has counts as missing values in the other. A table without rows and columns,
-    such as `tabulate` returns if there are no records, counts as a table without rows.
+    Rows are matched by their key. Cells are compared by value: 1, 1.0 and a decimal 1.00 are equal, as are two missing
+    values, and the same instant in any unit or time zone. Text never equals a number. The same applies inside lists and
+    objects. A column in only one table counts as missing values in the other table. A table without rows or columns,
+    which `tabulate` returns if there are no records, counts as having the other table's columns.
 
     Compare two sessions, tables with several positions per account, or computed numbers rounded to the cent:
 
@@ -48,22 +48,22 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     Args:
         left: a table, such as `session.accounts()`.
         right: another table of the same kind.
-        on: the column or columns (or level of the index) that are the key. By default the first of id, account_id,
-            account_number, number, uuid and account that both tables have as a column; otherwise the index, if it has
-            the same name in both; otherwise the only column in both whose name ends in a word such as id.
+        on: the column, columns or index level to use as the key. Defaults to the first of id, account_id,
+            account_number, number, uuid and account that is a column in both tables; otherwise the index, if it has the
+            same name in both tables; otherwise the only column in both tables whose name ends in a word such as id.
 
     Returns:
-        A table with the columns of the key, followed by kind (str): "changed" for a cell, "only left" or "only right"
-            for a row that is in one table only. column (str): name of the column that changed; missing for a row. left,
-            right: value in each table, missing if there is none. If all values are numbers, or have one type, both
-            columns have a dtype for these values; otherwise object. change: right minus left for two numbers, else
-            missing: Int64, float64, or decimals if there are any.
-        The rows follow the order of `left`, then of `right`. If nothing differs, the table has no rows. The number of
-        changed and of equal rows is shown below the table, and is in `attrs["summary"]`.
+        A table with the key columns, followed by kind (str): "changed" for a cell, "only left" or "only right" for a
+            row that is in one table only. column (str): name of the column that changed; missing for a row. left,
+            right: the value in each table, or missing. If all values are numbers or have the same type, both columns
+            have a dtype for these values; otherwise both are object. change: right minus left if both are numbers, else
+            missing; Int64, float64, or decimals if there are any.
+        The rows are in the order of `left`, then of `right`. If nothing differs, the table has no rows. The numbers of
+        changed and equal rows are shown below the table and stored in `attrs["summary"]`.
 
     Raises:
-        TabulationError: if no column or several columns can be the key, if a value of the key is missing or repeated,
-            if the key is text in one table and numbers in the other, or if both tables have rows but no key in common.
+        TabulationError: if no column or several columns can be the key, if a key value is missing or repeated, if the
+            key is text in one table and a number in the other, or if both tables have rows but no key value in common.
         ConfigurationError: if `left` or `right` is not a table.
     """
     for side, table in (("left", left), ("right", right)):
@@ -101,11 +101,11 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
 
 
 def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
-    """Return the table with the named levels of its index as columns."""
+    """Return the table with its named index levels as columns."""
     levels = [name for name in table.index.names if name is not None and name not in table.columns]
     table = pd.DataFrame(table.reset_index(level=levels) if levels else table)
     if not table.columns.is_unique:
-        what = f"The {side} table has several columns of the same name."
+        what = f"The {side} table has several columns with the same name."
         raise TabulationError(what, "Rename them before comparing.", about=side)
     return table
 
@@ -123,7 +123,7 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
         if absent := [name for name in key if name not in shared]:
             problem = f"Column {excerpt(str(absent[0]))!r} is not in both tables."
         elif not key or len(set(key)) != len(key) or not set(_OWN_COLUMNS + _ROWS).isdisjoint(key):
-            problem = "The key must be one or more different columns; none may have the name of a column of the result."
+            problem = "The key must be one or more distinct columns, none of them with the name of a result column."
     if problem:
         raise TabulationError(problem, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
     return key
@@ -148,7 +148,7 @@ def _keys(table: pd.DataFrame, key: list[Any], side: str) -> pd.DataFrame:
 
 
 def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `matched` in which a column differs, with the values of both sides."""
+    """Return the rows of `matched` in which a column differs, with the values from both tables."""
     was, now = (
         table.reindex(columns=[column]).iloc[matched[row], 0].set_axis(matched.index)
         for table, row in zip((left, right), _ROWS, strict=True)
@@ -164,7 +164,7 @@ def _changes(left: pd.DataFrame, right: pd.DataFrame, column: Any, matched: pd.D
 
 
 def _comparable(value: Any) -> Any:
-    """Return a value to compare a cell by: numbers become Decimal, and a boolean never equals a number."""
+    """Return a cell's value in the form to compare: numbers become Decimal, and a boolean never equals a number."""
     if isinstance(value, dict):
         return {name: _comparable(member) for name, member in value.items()}
     if isinstance(value, _LISTS):

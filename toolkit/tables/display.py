@@ -80,7 +80,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _shown(cells: pd.DataFrame, method: str) -> Any:
-    """Return pandas' text or HTML of a table of strings: all rows, and all columns even in a narrow terminal."""
+    """Return pandas's text or HTML for a table of strings, with all rows and columns even in a narrow terminal."""
     columns = pd.get_option("display.max_columns") or None
     options = {"max_rows": None, "max_colwidth": None, "show_dimensions": False, "max_columns": columns}
     with pd.option_context({f"display.{name}": value for name, value in options.items()}):
@@ -88,7 +88,7 @@ def _shown(cells: pd.DataFrame, method: str) -> Any:
 
 
 def _notes(table: pd.DataFrame, shown: int) -> list[str]:
-    """Return lines about the rows that are not shown, and the summary of the table or its size."""
+    """Return a line about the rows that are not shown, if any, and the table's summary or size."""
     notes = [f"and {count_text(len(table) - shown, 'more row')}"] if shown < len(table) else []
     if SUMMARY in table.attrs and table.attrs.get(_SUMMARIZED) == len(table):
         return [*notes, printable(str(table.attrs[SUMMARY]))]
@@ -136,7 +136,7 @@ def _texts(name: str, values: pd.Series[Any], longest: int | None) -> list[str]:
 
 
 def _number_text(numbers: list[Any], name: str) -> Callable[[Any], str]:
-    """Return a function that formats the numbers of a column, all with the same number of decimals."""
+    """Return a function that formats the numbers in a column, all with the same number of decimals."""
     float_format = pd.get_option("display.float_format")
     finite = [Decimal(str(value)) for value in numbers if abs(value) < float("inf")]
     places = max([-min(int(value.normalize().as_tuple().exponent), 0) for value in finite], default=0)
@@ -205,7 +205,7 @@ def _series(dtype: str, values: Iterable[Any]) -> pd.Series[Any]:
 
 
 def _state(token: Authorization, tokens: Sequence[Authorization], now: datetime) -> str:
-    """Return "replaced" if the same credentials got a later token before this expired; else "expired" or "valid"."""
+    """Return "replaced" if the same credentials got a later token before it expired; else "expired" or "valid"."""
     if token.expires_at is None:
         return "valid"
     is_replaced = any(

@@ -1,13 +1,13 @@
-"""The rows of a JSON value: where its records are, and which keys identify the records around them.
+"""The rows of a JSON value: where its records are, and which keys identify the enclosing records.
 
-Without `records=`, these rules decide:
+If `records=` is not given, these rules apply:
 
 1. Each item of a list, and each record of a collection, is a row. A collection is a list of objects, an object whose
    keys are data (such as bars by symbol), or an object of arrays of equal length, one of which contains times (such as
    a portfolio's history).
-2. If an object has one member, apart from those about paging, the outcome of the request and included resources
-   (`next_page_token`, `status`, `links`, `meta`, `included`), that member is used. If it is a collection, its records
-   are the rows; if it is empty, there are none.
+2. If an object has one member, apart from members about paging, the request's outcome and included resources
+   (`next_page_token`, `status`, `links`, `meta`, `included`), that member is used. If the member is a collection, its
+   records are the rows; if it is empty, there are no rows.
 3. Any other object is one row, and a hint names its lists.
 """
 
@@ -62,7 +62,7 @@ _Part: TypeAlias = tuple[Sequence[Any], Identity]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The records that become the rows of a table, and a hint about the lists that do not."""
+    """The records that become table rows, and a hint about the lists that do not become rows."""
 
     parts: list[_Part]
     hint: str = ""
@@ -73,14 +73,14 @@ class Rows:
 
 
 def choose_rows(value: Any, path: str | None = None, key: str | None = None) -> Rows:
-    """Return the rows of a JSON value: those found by the rules above, or those at a dotted path.
+    """Return the rows of a JSON value, found by the rules above or at a dotted path.
 
-    The path may also be relative to the records. If it leads through a list, the lists of all its members are joined,
-    and each row has the keys that identify the record around it. `key` names the column for the keys of an object that
-    maps keys to records, or to lists of them.
+    The path may also be relative to the records. If it leads through a list, the lists in all members are joined, and
+    each row has the keys that identify the enclosing record. `key` names the column for the keys of an object that maps
+    keys to records or to lists of records.
 
     Raises:
-        TabulationError: if the path does not lead to a list or object, or, for `key`, no object maps keys to records.
+        TabulationError: if the path leads to no list or object, or, given `key`, if no object maps keys to records.
     """
     if path is not None:
         return Rows(_parts_at(value, path, key))
@@ -132,7 +132,7 @@ def _is_about_request(name: Any, member: Any) -> bool:
 
 
 def _content(value: Any) -> Any:
-    """Return the members of an object that are not about the request; any other value as it is."""
+    """Return the members of an object that are not about the request; return any other value unchanged."""
     if not isinstance(value, dict):
         return value
     return {name: member for name, member in value.items() if not _is_about_request(name, member)}
@@ -156,7 +156,7 @@ def _are_arrays(value: Any) -> bool:
 
 
 def _are_parallel(value: Any) -> bool:
-    """Check whether an object has at least two arrays of plain values, all of the same length, one of them times."""
+    """Check whether an object has at least two arrays of plain values, equally long, one of which contains times."""
     members = value.items() if isinstance(value, dict) else ()
     arrays = {name: member for name, member in members if isinstance(member, (list, tuple))}
     if len(arrays) < 2 or not _are_arrays([*arrays.values()]):
@@ -251,7 +251,7 @@ def _below(value: Any, path: str, around: KeyPath, identity: Identity, key: str 
 
 
 def _step(value: Any, path: str) -> tuple[str, str]:
-    """Return the longest key of an object that is a prefix of the path, and the rest. Keys may contain dots."""
+    """Return the longest key in an object that begins the path, and the rest of the path. Keys may contain dots."""
     parts = path.split(".")
     for count in range(len(parts), 0, -1):
         key = ".".join(parts[:count])
@@ -261,15 +261,15 @@ def _step(value: Any, path: str) -> tuple[str, str]:
 
 
 def _hint(value: Any) -> str:
-    """Name the lists that stay JSON text in the row of an object, or in the first row of a list."""
+    """Return a hint about the lists that stay JSON text in an object's row, or in the first row of a list."""
     if not isinstance(value, (list, tuple)) or not value:
         paths = list(lists_in(value))
-        return f"The row contains lists: {_names(paths)} ({_call(paths)} makes rows from them)" if paths else ""
+        return f"The row contains lists: {_names(paths)} ({_call(paths)} makes a row for each item)" if paths else ""
     at = next((number for number, member in enumerate(value) if _are_objects(member)), None)
     if at is not None:
         return f"Member [{at}] of the list contains records: tk.tabulate(response.json()[{at}])"
     place = place_of(value[0]) if isinstance(value[0], dict) else None
-    return f"Each row contains a list: {_names([place])} ({_call([place])} makes rows from it)" if place else ""
+    return f"Each row contains a list: {_names([place])} ({_call([place])} makes a row for each item)" if place else ""
 
 
 def _names(paths: Sequence[KeyPath]) -> str:
@@ -285,5 +285,5 @@ def _nothing_at(path: str, value: Any, inside: KeyPath) -> TabulationError:
     first = next(filter(None, value), None) if isinstance(value, (list, tuple)) else value
     members = first.items() if isinstance(first, dict) else ()
     names = [(*inside, str(name)) for name, member in members if isinstance(member, (list, dict))]
-    advice = f"The data has: {_names(names)}." if names else "The records contain no lists; leave out records=."
+    advice = f"Paths in the data: {_names(names)}." if names else "The records contain no lists; leave out records=."
     return TabulationError(f"The path {excerpt(path)!r} does not lead to a list of records.", advice, about="records")

@@ -1,8 +1,8 @@
-"""Types that the user asks for: schemas of tables, and columns with the types of `schema=` and `dtypes=`.
+"""Types that the user asks for: table schemas, and columns with the types that `schema=` and `dtypes=` specify.
 
-`schema` is the schema of one table, or the narrowest schema that several tables fit. `widened` is the narrowest schema
-that the rows of two schemas fit; types are promoted as in Arrow (integers, decimals and floats, units of times), or
-become text where Arrow has no common type, or only one that loses digits.
+`schema` returns the schema of one table, or the narrowest schema that fits several tables. `widened` returns the
+narrowest schema that fits the rows of two schemas. Types are promoted as in Arrow (integers, decimals and floats, time
+units), or become text if Arrow has no common type or the common type would lose digits.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ def schema(table: Any) -> Any:
             table.to_parquet(f"orders/{number:05}.parquet", schema=schema, index=False)
 
     The files then have identical schemas, and pandas, Polars, DuckDB and Dask read the folder as one dataset. Without
-    `index=False` pandas writes the number of rows into the schema. For Dask, the table of an empty page says what each
-    partition looks like:
+    `index=False`, pandas writes the number of rows into the schema. For Dask, the table of an empty page describes each
+    partition:
 
         dd.from_map(lambda page: tk.tabulate(page, schema=schema), pages, meta=tk.tabulate([], schema=schema))
 
     Text is `string`, Int64 is `int64`, boolean is `bool`, float64 is `double`, instants are `timestamp[us, tz=UTC]`,
     dates and local times `timestamp[us]`, and decimals `decimal128`. A column without values is `null`, a type that no
-    value fits. Make the schema from several tables, or set the type:
+    value fits. To avoid it, make the schema from several tables, or set the type:
 
         position = schema.get_field_index("closed_on")
         schema = schema.set(position, pa.field("closed_on", pa.timestamp("us")))
 
-    Columns of mixed types are `string`, every type of text is `string`, a category is the type of its categories, and
-    nested values and those that Arrow has no type for are JSON text (`string`). The index is not part of the schema.
+    Columns of mixed types and all text types are `string`, a categorical column has the type of its categories, and
+    nested values and values without an Arrow type are JSON text (`string`). The index is not part of the schema.
 
     Args:
         table: a DataFrame, an Arrow table or schema, another table that Arrow reads, or a list of them. Several tables
-            give the narrowest schema that all their rows fit: integers and fractions give `double`, text and anything
-            else give `string`. Empty strings in DataFrames fit every type and count as missing values: the dates on one
-            page may all be empty, for example.
+            give the narrowest schema that fits all their rows: integers and fractions give `double`, and text and any
+            other type give `string`. Empty strings in DataFrames fit every type and count as missing values: for
+            example, the dates on one page may all be empty.
 
     Raises:
         TabulationError: if this is not a table, if two columns have the same name, or if a name is not text.
@@ -74,7 +74,7 @@ def schema(table: Any) -> Any:
 
 
 def _schema_of(table: Any, blank: Any = _TEXT) -> Any:
-    """Return the schema of one table; `blank` is the type for a column of a DataFrame that has only empty text."""
+    """Return the schema of one table; `blank` is the type for a DataFrame column that contains only empty text."""
     if isinstance(table, pd.DataFrame):
         _check_names(list(table.columns))
         return pa.schema([(name, _type_of(table[name], blank)) for name in table.columns])
@@ -88,7 +88,7 @@ def _schema_of(table: Any, blank: Any = _TEXT) -> Any:
 
 
 def _type_of(series: pd.Series[Any], blank: Any) -> Any:
-    """Return the Arrow type of a column of a DataFrame; text for nested values and objects of several types."""
+    """Return the Arrow type of a DataFrame column; text for nested values and for objects of several types."""
     with suppress(*MISFIT, pa.ArrowException):
         values = pa.array(series, from_pandas=True)
         is_blank = pa.types.is_string(_plain(values.type)) and not pc.any(pc.not_equal(values, "")).as_py()
@@ -97,7 +97,7 @@ def _type_of(series: pd.Series[Any], blank: Any) -> Any:
 
 
 def widened(left: Any, right: Any) -> Any:
-    """Return the narrowest schema that the rows of both fit: the left columns, then those that only the right has."""
+    """Return the narrowest schema that fits both schemas' rows: the left columns, then columns only on the right."""
     _check_names(left.names)
     _check_names(right.names)
     fields = []
@@ -180,27 +180,27 @@ def _dtype(name: str, dtype: Any) -> Any:
     with suppress(TypeError, ValueError, NotImplementedError):
         return pd.Series([], dtype=dtype).dtype
     raise ConfigurationError(
-        f"The dtype of the column {excerpt(str(name))} is not a type that pandas knows.",
-        'For example dtypes={"account_number": "str", "cash": "float64"}.',
+        f"The dtype for the column {excerpt(str(name))} is not supported by pandas.",
+        'For example, dtypes={"account_number": "str", "cash": "float64"}.',
         about="dtypes",
     )
 
 
 def _kind_of(dtype: Any) -> Any | None:
-    """Return the Arrow type of a dtype, or None if its values do not have one type, as with a category."""
+    """Return the Arrow type for a dtype, or None if its values may have several types, as in a category."""
     kind = pa.array(pd.Series([], dtype=dtype)).type
     return None if pa.types.is_dictionary(kind) or pa.types.is_null(kind) else _plain(kind)
 
 
 def _plain(kind: Any) -> Any:
-    """Return the value type of a dictionary, `string` for any type of text, and other types as they are."""
+    """Return the value type of a dictionary, `string` for any text type, and other types unchanged."""
     if pa.types.is_dictionary(kind):
         return _plain(kind.value_type)
     return _TEXT if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
 def _wider(left: Any, right: Any) -> Any:
-    """Return the narrowest type that the values of both types fit."""
+    """Return the narrowest type that fits the values of both types."""
     kinds = (left, right)
     if not (any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_decimal, kinds))):  # would lose digits
         with suppress(pa.ArrowTypeError):

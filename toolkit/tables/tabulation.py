@@ -1,4 +1,4 @@
-"""The records of a JSON value, or of many, as a table."""
+"""Tables of the records in one or more JSON values."""
 
 from __future__ import annotations
 
@@ -25,68 +25,68 @@ def tabulate(
     key: str | None = None,
     schema: Any = None,
 ) -> pd.DataFrame:
-    """Return a table of the records in a response, or in all pages of a list: one row each, numbered from 0.
+    """Return a table of the records in a response, or in all pages of a list, with one row per record.
 
         quotes = tabulate(response, records="quotes", key="symbol")
         positions = tabulate(response, records="positions")
-        positions = tabulate(accounts, records="positions")  # from a column of the table of accounts
+        positions = tabulate(accounts, records="positions")  # from a column of the accounts table
         table = positions.merge(tabulate(response), on=["id", "account_number"])
 
     Rows
-        - A list gives a row for each member. An empty list gives a table without rows and columns.
+        - A list gives a row for each member. An empty list gives a table without rows or columns.
         - An object with one collection, and otherwise only members about paging, status or included resources
-          (`next_page_token`, `total`, `links`, `meta`, `included`), gives the rows of the collection: `{"accounts":
-          [...], "next_page_token": null}`. A collection is a list of objects, or an object whose keys are data,
-          `{"ALFA": [...], "BRVO": [...]}`, which become the column `key`. If it is empty, there are no rows.
+          (`next_page_token`, `total`, `links`, `meta`, `included`), gives the collection's rows: `{"accounts": [...],
+          "next_page_token": null}`. A collection is a list of objects, or an object whose keys are data, `{"ALFA":
+          [...], "BRVO": [...]}`, which become the column `key`. An empty collection gives no rows.
         - Arrays of equal length in an object, one of which contains times, become columns, as in `{"timestamp": [...],
-          "equity": [...]}`, after columns for the other values of the object.
+          "equity": [...]}`. Columns for the object's other values come first.
         - If an object's only member is an object, that object is used: `{"data": {"user": {"repos": [...]}}}`.
-        - Any other object is one row with all its members. Its lists are JSON text, and a warning names them.
-        - `records` is the dotted path of a list, or of an object of records, of lists, or of arrays of equal length. A
-          list inside records, such as the `positions` of many accounts, gives a row for each member of each list; its
-          first columns are the keys of the records around it (`id`, `account_number`, ...). Two keys called `id` become
-          `<list>.id` or `parent.id`.
+        - Any other object is one row with all its members. Its lists become JSON text, and a warning names them.
+        - `records` is the dotted path of a list, or of an object that contains records, lists or arrays of equal
+          length. For a list inside records, such as the `positions` of many accounts, each item of each list is a row,
+          and the first columns are the keys of the enclosing records (`id`, `account_number`, ...). Two keys called
+          `id` become `<list>.id` or `parent.id`.
 
     Columns
-        They are in order of first appearance, with those of a nested object together, and named by their dotted paths.
-        If names are equal, the second gets ` (2)`, the third ` (3)` and so on. A list inside a record becomes JSON
-        text. A record that is not an object is in the column `value`.
+        Columns are named by their dotted paths. They are in order of first appearance, with the columns of a nested
+        object together. If several have the same name, the second gets ` (2)`, the third ` (3)` and so on. A list
+        inside a record becomes JSON text. A record that is not an object is in the column `value`.
 
     Types
         Null and absent values are both missing values.
 
         - JSON numbers without a fraction are Int64. Numbers with a fraction, or beyond int64, depend on `numbers`:
           "float" gives float64, which is exact to the cent for amounts below 1e13, and warns if a number has more than
-          15 significant digits; "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even
-          an integer, is text as the service wrote it.
-        - Text becomes numbers in the same way if every string of a column is a valid JSON number, which "007" is not.
+          15 significant digits; "decimal" gives Arrow's decimal128, exact to 38 digits. "text" keeps every number, even
+          an integer, as the text that the service wrote.
+        - Text becomes numbers in the same way if every string in a column is a valid JSON number, which "007" is not.
           It stays text in a column whose name suggests a code or label, such as a name that ends in id, number, code,
           symbol, zip, phone, version, prefix, hash, name, type or last4.
-        - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
-          (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Empty text in a column of
+        - RFC 3339 timestamps are datetime64[us, UTC]. Dates (2026-05-12) and local times without a UTC offset
+          (2026-05-12 09:30:00, with a space or a T) are datetime64[us] without a time zone. Empty text in a column of
           numbers or times is missing.
         - Booleans are boolean, other text is str. Columns without any values, and columns of mixed types, are object.
 
-        These types are inferred from one response, so another page of the same list may get different types. With
-        `schema`, the table has exactly the columns of the schema, in its order and with its types, and missing values
-        where the response has none. Fields that are not in the schema are left out, with a warning. `tk.schema` makes
-        the schema of a table, and its help shows how to write pages as one dataset.
+        These types are inferred from one response, so another page of the same list may get different types. If
+        `schema` is given, the table has exactly the schema's columns, in the same order and with the same types, and
+        missing values where the response has no value. Fields that are not in the schema are left out, with a warning.
+        `tk.schema` returns the schema of a table, and its help shows how to write pages as one dataset.
 
     Args:
         data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
-            `tk.pages(...)`, a list of responses, or any iterator over responses. The rows of pages are joined as they
-            arrive, and types are inferred from all of them. A warning is given if the last one names a further page.
+            `tk.pages(...)`, a list of responses, or any iterator over responses. Rows are added as pages arrive,
+            and types are inferred from all pages. A warning is issued if the last page says that another one follows.
         numbers: "float", "decimal" or "text".
-        dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. The rules
-            for what fits are those of `schema`. Names that are not columns are ignored.
-        records: dotted path of the list or object that has the records; for a table, the path begins with the name of a
-            column of JSON text. `tabulate([value])` makes one row from any object.
-        key: name of the column for the keys of an object of records. Pass it also if an object has records under keys
-            that do not look like data.
-        schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
-            the rules above and over `numbers`. Anything fits text. Text fits numbers, dates and times if it would
-            become one by the rules above (so "007" is not a number); empty text becomes missing, except in columns of
-            text. A number fits a type that can keep all its digits, or becomes the nearest float.
+        dtypes: maps column names to pandas, NumPy or Arrow dtypes, which take precedence over the rules above. Values
+            must fit as described for `schema`. Names that are not columns are ignored.
+        records: dotted path of the list or object that contains the records; for a table, the path begins with the name
+            of a column of JSON text. `tabulate([value])` makes one row from any object.
+        key: name of the column for the keys of an object that maps keys to records. It is required if the keys do not
+            look like data.
+        schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) with the schema to use. It takes precedence over
+            the rules above and over `numbers`. Any value fits text. Text fits a number, date or time type if the rules
+            above would convert it (so "007" is not a number); empty text becomes missing, except in text columns. A
+            number fits a type that can keep all its digits; for a float type, it becomes the nearest float.
 
     Raises:
         ServiceError: if a response has an error status.
@@ -96,7 +96,7 @@ def tabulate(
     """
     if data is None:
         raise TabulationError(
-            "The data is None, which is not a table.", "Pass a response, JSON or a parsed value.", about="data"
+            "The data is None, so it contains no records.", "Pass a response, JSON or a parsed value.", about="data"
         )
     builder = TableBuilder(numbers=numbers, records=records, key=key, schema=schema, dtypes=dtypes)
     if isinstance(data, pd.DataFrame) and records is not None:
@@ -106,7 +106,7 @@ def tabulate(
 
 
 def rows_of(response: Any) -> list[Any]:
-    """Return the records of a response, or those of its only list; an empty list if there are none."""
+    """Return the records in a response or in its only list, or an empty list if there are no records."""
     try:
         value = value_of(response)
         rows = choose_rows(value)
@@ -119,7 +119,7 @@ def rows_of(response: Any) -> list[Any]:
 
 
 def _with_warning(answers: Iterable[Any]) -> Iterator[Any]:
-    """Yield the responses; then warn if the last one names a further page."""
+    """Yield the responses, then warn if another page follows the last one."""
     last, urls = None, set()
     for answer in answers:
         if is_response(answer) and hasattr(answer, "headers"):

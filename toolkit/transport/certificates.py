@@ -35,7 +35,7 @@ _REFUSALS: Final = (
     (
         (62, 64, 0x800B010F, -67602),
         "a certificate for another host",
-        "Check the address. Something else may answer there, such as the sign-in page of a network.",
+        "Check the address. Something else may answer at it, such as a network's sign-in page.",
     ),
 )
 
@@ -51,7 +51,7 @@ def as_verify(verify: Any) -> Verify:
     """Return `verify` unchanged if it is of a type that a session accepts. Files are read only when they are needed.
 
     Raises:
-        ConfigurationError: if it is something else.
+        ConfigurationError: if it is of any other type.
     """
     if isinstance(verify, Verify):
         return verify
@@ -84,7 +84,7 @@ def make_context(verify: Verify, *, platform: str = sys.platform) -> ssl.SSLCont
         if isinstance(verify, bool) or verify == SYSTEM:
             what = "The certificate authorities of this machine cannot be read."
             how = "SSL_CERT_FILE must name a file, and SSL_CERT_DIR must name a folder: correct or unset them. "
-            how += "If neither is set, install the system's package ca-certificates."
+            how += "If neither is set, install the system's ca-certificates package."
         else:
             what = f"The certificate authorities at {excerpt(str(verify))} cannot be read."
             how = 'Pass the path of a PEM file or of a folder, or verify="system" for the certificates of this machine.'
@@ -92,7 +92,7 @@ def make_context(verify: Verify, *, platform: str = sys.platform) -> ssl.SSLCont
 
 
 def refusal(error: BaseException, verify: Verify | None = None) -> Refusal | None:
-    """Return what an error says about a certificate, or None. `verify` is the setting of the session, if known."""
+    """Return what an error says about a certificate, or None. `verify` is the session's setting, if known."""
     for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             for codes, what, advice in _REFUSALS:

@@ -65,13 +65,13 @@ class ReplayedReason(str):
 
 
 class ProxyNote(str):
-    """A note on an httpx error: the proxy of the connection."""
+    """A note on an httpx error: the proxy that the connection used."""
 
     __slots__ = ()
 
 
 def origin(url: httpx.URL) -> str:
-    """Return scheme, host and port of a URL; its path and query may contain a secret."""
+    """Return the scheme, host and port of a URL, without its path and query, which may contain a secret."""
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
@@ -89,11 +89,11 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
 
 
 def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
-    """Return the error for a call of the toolkit that got no response, or a response that cannot be decoded."""
+    """Return the error for a toolkit call that got no response, or a response that cannot be decoded."""
     if isinstance(error, httpx.TransportError):
         return unreachable(f"The service at {origin(url)}", error)
     return ServiceError(
-        "The response of the service cannot be read: it is not encoded as its Content-Encoding says.",
+        "The service's response cannot be read: its encoding does not match its Content-Encoding.",
         "Try again; a proxy may have damaged it.",
     )
 
@@ -112,12 +112,12 @@ def status_error(response: Any) -> ServiceError:
 
 
 def is_lasting(error: BaseException) -> bool:
-    """Check whether another try would fail too: the certificate is refused, or the other side does not speak TLS."""
+    """Check whether another try would fail too: the certificate was refused, or the other side does not speak TLS."""
     return refusal(error) is not None or no_connection(error) == NO_TLS
 
 
 def no_connection(error: BaseException) -> str:
-    """Return why the connection failed, as a key of NO_CONNECTION, or "" if the error does not say."""
+    """Return the reason why the connection failed, as a key of NO_CONNECTION, or "" if it is not known."""
     noted = note_of(error, ReplayedReason)
     if noted:
         return noted

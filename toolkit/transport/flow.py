@@ -1,6 +1,6 @@
 """The logic of a call as a generator, driven by synchronous or asynchronous callers.
 
-A flow is a generator that yields effects and is sent their outcomes, like `auth_flow` of httpx. The flow decides; the
+A flow is a generator that yields effects and is sent their outcomes, like httpx's `auth_flow`. The flow decides; the
 drivers `run` and `run_async` do the I/O and differ only in `await`. An `httpx.Request` is an effect too: it is sent
 through the transport, and the outcome is the `httpx.Response` with its body unread.
 """
@@ -50,14 +50,14 @@ class Apart(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """Pause for a length of time, with the `sleep` method of the clock if it has one."""
+    """Pause for a length of time, using the clock's `sleep` method if it has one."""
 
     seconds: float
     clock: Clock
 
 
 class Wait(NamedTuple):
-    """Wait for a future, for a number of seconds at most; the outcome is True if it is done."""
+    """Wait for a future, at most for a number of seconds; the outcome is True if it is done."""
 
     future: Future[Any]
     seconds: float | None = None
@@ -189,10 +189,10 @@ async def call_apart(function: Callable[[], T]) -> T:
 
 
 def chunks_of(stream: Any) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-    """Return a context manager that gives an iterator over an asynchronous body's chunks, and closes it on exit.
+    """Return a context manager that provides an iterator over an asynchronous body's chunks, and closes it on exit.
 
-    A generator that is not consumed to its end is otherwise closed only later, when it is garbage collected. Until then
-    it may hold a connection, and under trio it can no longer wait for anything.
+    Otherwise, a generator that is not consumed to its end is closed only when it is garbage collected. Until then it
+    may hold a connection, and under trio it can no longer wait for anything.
     """
     chunks = aiter(stream)
     return aclosing(chunks) if isinstance(chunks, AsyncGenerator) else nullcontext(chunks)

@@ -1,4 +1,4 @@
-"""Clients and transports of httpx2, which large SDKs use, are converted here and nowhere else.
+"""Conversions for clients and transports of httpx2, which large SDKs use; no other module converts them.
 
 Internally, the toolkit uses only httpx. Objects from outside are converted by one of these:
 
@@ -6,8 +6,8 @@ Internally, the toolkit uses only httpx. Objects from outside are converted by o
 - `as_httpx_transport`: one of our transports uses an httpx2 transport.
 - `as_httpx_error` and `classes`: our code sends requests with a client of either library.
 
-Bodies stay streams: each part is passed on as it comes. An error of an httpx2 transport reaches an httpx2 client as the
-same object that was raised; an httpx client gets the error of the same name, with the original as its cause.
+Bodies stay streams: each chunk is passed on as it arrives. An error that an httpx2 transport raises reaches an httpx2
+client as the same object; an httpx client gets the error of the same name, with the original as its cause.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def as_httpx_transport(transport: Any, *, is_async: bool | None = None) -> Any:
         is_async: True if it has to take asynchronous calls, False for synchronous ones; None if a client decides later.
 
     Raises:
-        ConfigurationError: if it is not a transport, or not one for such calls.
+        ConfigurationError: if it is not a transport, or does not take such calls.
     """
     takes = {False: _has_methods(transport, "handle_request"), True: _has_methods(transport, "handle_async_request")}
     if is_async is not None and takes[not is_async] and not takes[is_async]:
@@ -105,7 +105,7 @@ class UpperTransport:
 
 
 class _Httpx2Transport(UpperTransport):
-    """A transport of httpx2, for requests of httpx."""
+    """An httpx2 transport that takes httpx requests."""
 
     def __init__(self, transport: Any) -> None:
         super().__init__(transport, transport)
@@ -124,7 +124,7 @@ class _Httpx2Transport(UpperTransport):
 
 
 def as_httpx_error(error: Any) -> Any:
-    """Return the httpx error with the name and message of an httpx2 error; an httpx error is returned as it is."""
+    """Return the httpx error with the name and message of an httpx2 error; an httpx error is returned unchanged."""
     name = _name_in(httpx, error)
     return error if name is None else _converted_error(httpx, name, error, None)
 
@@ -133,7 +133,7 @@ def converted(library: Any, message: Any, request: Any = None) -> Any:
     """Return a request or response as an object of the given library, converted if necessary.
 
     Extensions are shared with the original, so that notes added to one are visible on the other. Errors that are raised
-    while the body of a response is read carry `request`.
+    while a response body is read carry `request`.
     """
     if isinstance(message, library.Request | library.Response):
         return message
@@ -168,7 +168,7 @@ def _body_of(library: Any, message: Any, request: Any) -> tuple[list[tuple[bytes
 
 
 class _Body:
-    """The body of a message of one library, in a form that the other can read; `request` is set on its errors."""
+    """The body of one library's message, in a form that the other library can read; `request` is set on its errors."""
 
     library: Any
 

@@ -3,8 +3,8 @@
 httpx ignores proxy variables if it is given a transport, and its own `proxy=` would bypass that transport. So proxied
 transports are made here, below authorization, from the same variables; requests to this machine never use a proxy.
 
-Whenever a call ends, an httpx pool looks at all calls that wait in it: with 1,000 waiting calls, this took 50 seconds
-in total. So calls queue in `Places` before they reach a pool.
+Whenever a call ends, an httpx pool looks at all calls waiting in it: with 1,000 waiting calls, this took 50 seconds in
+total. So calls queue in `Places` before they reach a pool.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     Args:
         is_async: True to handle asynchronous requests.
-        verify: which certificates are trusted: those of httpx (True), those of the machine ("system"), those in a file
-            or folder, or those of an SSLContext; False is accepted for this machine only.
-        proxy: the proxy for all other machines; by default the proxy variables of the environment decide.
+        verify: which certificates to trust: httpx's (True), the machine's ("system"), or the ones in a file, folder or
+            SSLContext; False is accepted for this machine only.
+        proxy: the proxy for all other machines; by default the proxy in the environment variables, if any.
     """
 
     def __init__(self, *, is_async: bool, verify: Verify = True, proxy: ProxyTypes | None = None) -> None:
@@ -142,7 +142,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             ) from None
 
     def _context(self, *, is_plain: bool) -> ssl.SSLContext:
-        """Return the TLS context, which hosts share where they can: loading certificate authorities is slow."""
+        """Return the TLS context, shared by hosts where possible, because loading certificate authorities is slow."""
         context = self._contexts.get(is_plain)
         if context is None:
             # Plain http does not need authorities; an empty context trusts nobody.
@@ -165,7 +165,7 @@ class Places:
         self._handing_over = threading.Lock()  # never waited for
 
     def enter(self, seconds: float | None) -> Flow[bool]:
-        """Wait for a place for at most `seconds`; None for no limit. The outcome is False if one was free at once.
+        """Wait for a place for at most `seconds`; None for no limit. The outcome is False if a place was free at once.
 
         Raises:
             httpx.PoolTimeout: if no place became free in time.

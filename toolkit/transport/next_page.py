@@ -1,13 +1,13 @@
 """What a response says about the next page.
 
-A next page is followed only if the response names it in one of these ways, in this order of precedence:
+The next page is requested only if the response gives it in one of these ways, in this order of precedence:
 
 1. the member that the caller names with `cursor=(member, parameter)`, and in that case nothing else;
 2. `Link: rel="next"` (RFC 8288);
-3. a member `next`, `next_url`, `nextLink` and the like that is a URL;
+3. a member such as `next`, `next_url` or `nextLink` that is a URL;
 4. a member `nextPageToken` or `next_page_token`, which becomes the parameter `pageToken` or `page_token`.
 
-`has_more: false` and the like override 3 and 4. A cursor with another name, and `has_more: true`, are reported but not
+`has_more: false` and the like override 1, 3 and 4. A cursor with another name and `has_more: true` are reported but not
 followed. Members are looked for in the response, in objects whose names are about paging (`links`, `meta`), and in
 objects around the records (`data`, and any that is the only member). Page counts and record counts are ignored, because
 a record may have members of these names.
@@ -66,7 +66,7 @@ class NextPage:
     Attributes:
         url: its URL, or None if the response says that there is more in a way that is not followed.
         words: where the response says this, without any value: `the member "has_more" says that there is more`.
-        advice: how to read the rest if `url` is None.
+        advice: how to read the other pages if `url` is None.
     """
 
     url: httpx.URL | None
@@ -112,10 +112,10 @@ def next_page(
 
 
 def check_origin(url: httpx.URL, first: httpx.URL) -> None:
-    """Check that a next page is at the origin of the first one, or at the symbolic address of a recording.
+    """Check that a next page has the same origin as the first page, or a recording's symbolic address.
 
     Raises:
-        UnsafeAddress: if it is elsewhere, or has a user name or password in its URL.
+        UnsafeAddress: if the page is at another origin, or has a user name or password in its URL.
     """
     if url.userinfo:
         raise UnsafeAddress(
@@ -124,13 +124,13 @@ def check_origin(url: httpx.URL, first: httpx.URL) -> None:
     is_recorded = url.scheme == "https" and url.host in _SYMBOLIC_HOSTS
     if not is_recorded and origin(url) != origin(first):
         raise UnsafeAddress(
-            f"The next page is at {excerpt(origin(url))}, which is not the origin of the first, {origin(first)}.",
+            f"The next page is at {excerpt(origin(url))}, not at the origin of the first page, {origin(first)}.",
             "Nothing was sent there. If it is the same service, request the first page from that address.",
         )
 
 
 def url_of(response: Any) -> httpx.URL:
-    """Return the requested URL, or an empty one if the response does not have it."""
+    """Return the requested URL, or an empty URL if the response does not have a request."""
     try:
         return httpx.URL(str(response.request.url))
     except (AttributeError, RuntimeError, httpx.InvalidURL):
@@ -160,7 +160,7 @@ def _members(record: Any, path: tuple[str, ...] = (), depth: int = 4) -> Iterato
 
 
 def _named(response: httpx.Response, members: Iterable[_Member]) -> NextPage | None:
-    """Return the next page that the Link header or a member names; a URL takes precedence over a token."""
+    """Return the next page given by the Link header or a member; a URL takes precedence over a token."""
     for link in response.links.values():
         if "next" in link.get("rel", "").lower().split():
             return _page(response, "the Link header", target=link["url"])
@@ -190,7 +190,7 @@ def _reported(members: list[_Member], flags: list[_Member]) -> NextPage | None:
 
 
 def _text_at(body: Any, path: str) -> tuple[bool, str]:
-    """Return whether there is a member at a dotted path, and its text, which is "" if it means the end."""
+    """Return whether there is a member at a dotted path, and its text, which is "" on the last page."""
     value = body
     for key in [path] if isinstance(body, dict) and path in body else path.split("."):
         if not isinstance(value, dict) or key not in value:
@@ -204,7 +204,7 @@ def _text_at(body: Any, path: str) -> tuple[bool, str]:
 def _page(
     response: httpx.Response, place: str, *, target: str = "", parameter: tuple[str, str] | None = None
 ) -> NextPage:
-    """Return the next page that `place` names, even if its URL is malformed or too long."""
+    """Return the next page given at `place`, even if its URL is malformed or too long."""
     try:
         asked = url_of(response)
         url = asked.copy_set_param(*parameter) if parameter else asked.join(target).copy_with(fragment=None)

@@ -1,4 +1,4 @@
-"""Calls at a limited rate, spread over all threads, tasks and sessions of this process that share credentials.
+"""Rate limits for calls, shared by all threads, tasks and sessions of this process that use the same credentials.
 
 A call takes a turn, waits until the schedule has reached it, and checks the schedule once more before it is sent. So
 calls are sent in the order in which they arrive, and a call that is cancelled only wastes its turn. A new rate applies
@@ -33,8 +33,8 @@ class Pace:
     """The schedule of the calls with one set of credentials.
 
     Each call takes the next instant of the schedule, 1 / rate seconds after the previous one, where the rate is the
-    lowest that anyone asks for. The schedule is moved forward when nobody has called for a while, and when calls are
-    too late (the machine slept, the event loop was busy), since otherwise they would all be sent at once.
+    lowest that any session asks for. The schedule is moved forward after a time without calls, and when calls are too
+    late (the machine slept, the event loop was busy), since otherwise they would all be sent at once.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Pace:
             return self._last
 
     def seconds_left(self, turn: float, now: float) -> float:
-        """Return the number of seconds until a call is due. If it is 0, the caller has to send it now."""
+        """Return the number of seconds until a call is due. If it is 0, the call must be sent now."""
         with self._lock:
             rate, left = self.per_second, turn + self._late - now
             if rate is None or abs(left) <= _EXACT:

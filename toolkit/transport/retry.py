@@ -54,7 +54,7 @@ class Retry:
         as_number(self.within, about="within", least=0, example=30.0)
 
     def pause(self, tries: int, elapsed: float, retry_after: float | None, *, jitter: float) -> float | None:
-        """Return the seconds to wait before the next try, or None if there should not be another.
+        """Return the seconds to wait before the next try, or None if there should not be another try.
 
         Args:
             tries: number of times the request has been sent so far.
@@ -70,7 +70,7 @@ class Retry:
 
 
 def as_retry(retry: object) -> Retry:
-    """Return the limits for the argument `retry` of a session: True means the default ones, False a single try."""
+    """Return the limits for a session's `retry` argument: the defaults for True, a single try for False."""
     if isinstance(retry, bool):
         return Retry() if retry else Retry(tries=1)
     return as_instance(retry, Retry, about="retry", example="tk.Retry(tries=4, within=30.0)")
@@ -86,12 +86,12 @@ def may_be_repeated(request: httpx.Request, outcome: httpx.Response | httpx.Tran
 
 
 def can_be_sent_again(request: httpx.Request) -> bool:
-    """Return True if the body is in memory, and not a stream that was consumed when it was first sent."""
+    """Check whether the body is in memory, and not a stream that was consumed when the request was first sent."""
     return isinstance(request.stream, httpx.ByteStream)
 
 
 def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return how many seconds the service asks the client to wait (RFC 9110 section 10.2.3), or None.
+    """Return the number of seconds that the service asks the client to wait (RFC 9110 section 10.2.3), or None.
 
     A date in Retry-After is compared with the response's Date header, since clocks may differ, or else with `now`.
     """

@@ -1,6 +1,6 @@
-"""A normal form of outputs, the same in every run and on every machine, and the differences between two such forms.
+"""A normal form for outputs, the same in every run and on every machine, and the differences between two such forms.
 
-The stored outputs and those of the new run are both converted to this form, and then compared exactly.
+The stored outputs and the new run's outputs are both converted to this form, and then compared exactly.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WIDGET_VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 @dataclass(frozen=True, slots=True)
 class CellPlace:
-    """How to find a cell: its position among all cells, from 1, and the first line of its source."""
+    """A cell's place: its position among all cells, counted from 1, and the first line of its source."""
 
     number: int
     first_line: str
@@ -54,7 +54,7 @@ class Difference:
     """A cell whose outputs differ from the stored ones.
 
     `diff` has the lines of a unified diff, not escaped: "-" marks stored lines and "+" marks new ones. Images and
-    markup are shown as size and digest, markup also as its text.
+    markup are shown by size and digest, and markup also as text.
     """
 
     cell: CellPlace
@@ -62,12 +62,12 @@ class Difference:
 
 
 def normal_form(cells: Sequence[Mapping[str, Any]], places: Mapping[str, str]) -> list[list[dict[str, Any]]]:
-    """Return the outputs of each cell in normal form; those of a Markdown cell are empty.
+    """Return each cell's outputs in normal form; a Markdown cell has no outputs.
 
-    Whatever depends on the run, the machine or the program that ran and saved the notebook is removed: execution
-    counts, memory addresses, folders, names of ipykernel's temporary files, of widgets and of styled tables, and the
-    texts and times in PNG pictures. Printed text is one output for each stream, as a terminal shows it. `places` has
-    the strings that replace folders of this machine, longest first.
+    Everything that depends on the run, the machine or the program that ran and saved the notebook is removed: execution
+    counts, memory addresses, folders, the names of ipykernel's temporary files, widgets and styled tables, and the
+    texts and times in PNG images. Printed text becomes one output per stream, as a terminal shows it. `places` maps
+    this machine's folders to the strings that replace them, longest first.
     """
     folders = re.compile(rf"{_PATH_START}(?:{'|'.join(map(re.escape, places))})(?!\.?[\w-])")
     widgets: dict[str, str] = {}
@@ -96,7 +96,7 @@ def normal_form(cells: Sequence[Mapping[str, Any]], places: Mapping[str, str]) -
 def differences(
     cells: Sequence[Mapping[str, Any]], stored: Sequence[list[dict[str, Any]]], new: Sequence[list[dict[str, Any]]]
 ) -> tuple[Difference, ...]:
-    """Return what differs between two normal forms of the outputs of these cells, one difference for each cell."""
+    """Return the differences between two normal forms of the cells' outputs, one for each cell that differs."""
     result = []
     for number, (before, after) in enumerate(zip(stored, new, strict=True)):
         if _json(before) != _json(after):
@@ -107,7 +107,7 @@ def differences(
 
 
 def cell_place(cells: Sequence[Mapping[str, Any]], number: int) -> CellPlace:
-    """Return how to find the cell at a position (from 0)."""
+    """Return the place of the cell at a position, counted from 0."""
     lines = [line.strip() for line in cells[number]["source"].splitlines() if line.strip()]
     return CellPlace(number + 1, lines[0][:60] if lines else "")
 
@@ -130,7 +130,7 @@ def places_of(project: Path, *, home: Path, temporary: Path) -> dict[str, str]:
 
 
 def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the outputs of a cell, one per stream, stdout first, because the kernel sends them in any order."""
+    """Return a cell's outputs, one per stream, stdout first, because the kernel sends streams in any order."""
     joined: dict[Any, dict[str, Any]] = {}
     for number, output in enumerate(outputs):
         name = output.get("name", number)  # only streams have a name
@@ -147,7 +147,7 @@ def _joined(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with `change` applied to its strings, but not to the names of members."""
+    """Return a JSON value with `change` applied to its strings, but not to member names."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -156,7 +156,7 @@ def with_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def without_png_metadata(encoded: str) -> str:
-    """Return a PNG in base64 without texts and times, such as the version of matplotlib."""
+    """Return a PNG in base64 without its texts and times, such as the matplotlib version."""
     try:
         data = base64.b64decode(encoded)
     except ValueError:
@@ -170,7 +170,7 @@ def without_png_metadata(encoded: str) -> str:
 
 
 def _lines(outputs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the outputs of a cell as lines to compare; a change anywhere in them changes a line."""
+    """Yield a cell's outputs as lines to compare; any change in the outputs changes a line."""
     for number, output in enumerate(outputs, start=1):
         rest = {name: value for name, value in output.items() if name not in ("data", "text", "traceback")}
         yield f"[output {number}] {_json(rest)}"

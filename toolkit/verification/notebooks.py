@@ -26,7 +26,7 @@ _WORD: Final = re.compile(r"""[^\s"'(),=/\\]+""")
 
 
 def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
-    """Return the given notebooks and those in given folders, each once, without checkpoints and hidden folders."""
+    """Return the notebooks given or found in given folders, each once, without checkpoints and hidden folders."""
     notebooks: dict[Path, Path] = {}
     for path in map(Path, paths):
         found = [path] if path.suffix == SUFFIX and path.is_file() else []
@@ -43,7 +43,7 @@ def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
-    """Return the content of a notebook of format 4; strings that the file stores line by line are joined."""
+    """Return the content of a notebook in format 4; strings that the file stores line by line are joined."""
     import nbformat
     from nbformat.v4.rwbase import rejoin_lines
 
@@ -68,7 +68,7 @@ def is_skipped(cell: Mapping[str, Any]) -> bool:
 
 
 def with_outputs(stored: Mapping[str, Any], outputs: Sequence[list[dict[str, Any]]]) -> dict[str, Any]:
-    """Return a notebook with the outputs of a run, cell by cell, without what editors and runs add."""
+    """Return a notebook with each cell's new outputs, without the metadata that editors and runs add."""
     notebook: dict[str, Any] = copy.deepcopy(dict(stored))
     count = 0
     for cell, new in zip(notebook["cells"], outputs, strict=True):
@@ -96,11 +96,11 @@ def write_notebook(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def changed_notebooks(notebooks: Sequence[Path], since: str = "HEAD") -> list[Path]:
-    """Return the notebooks that changed or are new, and those that name a cassette that changed or was deleted.
+    """Return the notebooks that changed, are new, or name a cassette that changed or was deleted.
 
-    A notebook names a cassette if a string in its code contains the name as a word, or with `%%cassette NAME`. Computed
-    names are not found. Code that cannot be parsed is assumed to name every cassette. A notebook that git ignores does
-    not count as changed; uncommitted changes, and those since this branch diverged from the commit `since`, do count.
+    A notebook names a cassette if a string in its code contains the name as a word, or if it uses `%%cassette NAME`.
+    Computed names are not found. Code that cannot be parsed is assumed to name every cassette. Uncommitted changes
+    count, as do changes since this branch diverged from the commit `since`. Ignored notebooks do not count as changed.
     """
     folders = {path.parent.resolve() for path in notebooks}
     changes = set[Path]().union(*(_changed_files(folder, since) for folder in folders))

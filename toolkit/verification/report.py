@@ -1,4 +1,4 @@
-"""The results of verifying notebooks, and their reports: text, JSON and GitHub Actions annotations."""
+"""The results of verifying notebooks, and reports on them as text, JSON and GitHub Actions annotations."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Outcome(StrEnum):
 
     @property
     def is_good(self) -> bool:
-        """True if the stored outputs are now equal to those of the run."""
+        """True if the stored outputs are now equal to the outputs of the run."""
         return self in (Outcome.SAME, Outcome.UPDATED)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a notebook could not be run to the end, and what to do; `cell` is None if no cell caused it."""
+    """The reason why a notebook did not run to the end, and the next step; `cell` is None if no cell caused it."""
 
     what: str
     next_step: str
@@ -50,8 +50,8 @@ class Failure:
 class Verdict:
     """The result of verifying one notebook.
 
-    `differences` has the cells that differ from the stored notebook or, for `UNSTABLE`, from one run to the next.
-    `saved_to` is where the executed notebook was saved.
+    `differences` contains the cells that differ from the stored notebook or, for `UNSTABLE`, from one run to the next.
+    `saved_to` is the path that the executed notebook was saved to.
     """
 
     path: Path

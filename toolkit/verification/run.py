@@ -1,7 +1,7 @@
 """Verify notebooks: run each in a fresh kernel without a network, and compare its outputs with the stored ones.
 
-The kernel gets only the variables on an allow-list. Its home, configuration and cache folders are empty, so it does not
-find saved credentials, start-up files or a history.
+The kernel gets only the environment variables on an allow-list. Its home, configuration and cache folders are empty, so
+it finds no saved credentials, startup files or history.
 """
 
 from __future__ import annotations
@@ -86,15 +86,15 @@ def verify(
     watch: Callable[[str], None] = lambda _: None,
     play_log: Path | str | None = None,
 ) -> list[Verdict]:
-    """Run notebooks in replay, each in a fresh kernel, and return how their outputs compare with the stored ones.
+    """Run notebooks in replay, each in a fresh kernel, and compare their outputs with the stored outputs.
 
-    The kernels have no network, and do not see the user's environment variables or home folder. But the code does run:
-    this is not a sandbox.
+    The kernels have no network, and do not see the user's environment variables or home folder. However, the code does
+    run, so this is not a sandbox.
 
-    With `update`, the new outputs of notebooks that differ are stored if a second run gives the same ones. With a
-    commit as `since`, only notebooks that changed, or whose cassettes changed, after this branch diverged from it are
-    run. `timeout` is in whole seconds per cell, rounded up. Executed notebooks are saved in `save_to`, with the outputs
-    of the cells that ran. `watch` is called with a description of each step. The kernels write a log of what they
+    If `update` is true, new outputs that differ are stored, provided that a second run gives the same outputs. If
+    `since` is a commit, only notebooks that changed, or whose cassettes changed, after this branch diverged from that
+    commit are run. `timeout` is in whole seconds per cell, rounded up. Executed notebooks are saved in `save_to`, with
+    the outputs of the cells that ran. `watch` is called with a description of each step. The kernels log what they
     replay from cassettes to the folder `play_log`.
     """
     notebooks = find_notebooks(paths)
@@ -122,19 +122,19 @@ def need_kernels() -> None:
 
 
 def _targets(notebooks: Sequence[Path], folder: Path) -> dict[Path, Path]:
-    """Return where each notebook is saved: at its path relative to the common folder of all notebooks."""
+    """Map each notebook to the path to save it to: in `folder`, relative to the notebooks' common folder."""
     files = {path: path.resolve() for path in notebooks}
     base = os.path.commonpath([file.parent for file in files.values()])
     targets = {path: folder / file.relative_to(base) for path, file in files.items()}
     if {target.resolve() for target in targets.values()} & set(files.values()):
         what = f"Saving to {folder} would replace the notebooks."
-        raise ConfigurationError(what, "Name another folder.", about="save_to")
+        raise ConfigurationError(what, "Choose another folder.", about="save_to")
     return targets
 
 
 @dataclass
 class _Verification:
-    """One call of `verify`, with its arguments; its kernels write below `folder`."""
+    """One call to `verify`, with its arguments; its kernels write below `folder`."""
 
     folder: Path
     slots: asyncio.Semaphore
@@ -148,7 +148,7 @@ class _Verification:
         return await asyncio.gather(*map(self._verify, notebooks))
 
     async def _verify(self, path: Path) -> Verdict:
-        """Return the verdict on one notebook. An error belongs to this notebook and does not stop the others."""
+        """Return the verdict on one notebook. An error is part of the verdict, and does not stop other notebooks."""
         async with self.slots:
             started = time.monotonic()
             verdict = Verdict(path, Outcome.FAILED, saved_to=self.targets.get(path))
@@ -162,7 +162,7 @@ class _Verification:
             except ConfigurationError as error:
                 verdict = replace(verdict, failure=Failure(error.what, error.next_step))
             except Exception as error:  # noqa: BLE001 - a notebook may fail in unforeseen ways
-                what = excerpt(f"It could not be verified: {type(error).__name__}: {error}", _LONGEST)
+                what = excerpt(f"The notebook could not be verified: {type(error).__name__}: {error}", _LONGEST)
                 verdict = replace(verdict, failure=Failure(what, "Run it in JupyterLab, and save it."))
             return replace(verdict, seconds=time.monotonic() - started)
 
@@ -180,7 +180,7 @@ class _Verification:
         return Outcome.UPDATED, changed
 
     async def _run(self, path: Path, stored: dict[str, Any]) -> tuple[list[list[dict[str, Any]]], dict[str, str]]:
-        """Run a notebook, and return the normal form of its outputs, and the folders that outputs may name."""
+        """Run a notebook, and return its outputs in normal form and the folders that outputs may contain."""
         folder, here = Path(tempfile.mkdtemp(dir=self.folder)), path.resolve().parent  # noqa: ASYNC240
         for name in ("home", "tmp"):
             (folder / name).mkdir()
@@ -205,7 +205,7 @@ class _Verification:
 
     @asynccontextmanager
     async def _kernel(self, notebook: dict[str, Any], cwd: Path, folder: Path) -> AsyncIterator[NotebookClient]:
-        """Start a kernel of this interpreter; kill it and its children when the block ends, even after an error."""
+        """Start a kernel with this interpreter; kill it and its children when the block ends, even after an error."""
         from jupyter_client.kernelspec import KernelSpecManager
         from jupyter_client.manager import AsyncKernelManager
         from nbclient import NotebookClient
@@ -242,7 +242,7 @@ class _Verification:
             await manager.cleanup_resources()
 
     def _variables(self, folder: Path) -> dict[str, str]:
-        """Return the environment variables of a kernel. Its configuration is below its home folder."""
+        """Return the environment variables for a kernel. Its configuration is below its home folder."""
         # Absolute, because the kernel has another working directory.
         paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]  # noqa: PTH100
         return {
@@ -257,27 +257,27 @@ class _Verification:
         }
 
     def _failure(self, error: Exception, cell: CellPlace) -> Failure:
-        """Return what stopped a cell, in one line, and what to do next."""
+        """Return the failure that stopped a cell, described in one line, and the next step."""
         from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
         if isinstance(error, CellTimeoutError):
             what = f"The cell did not finish within {self.timeout:g} seconds."
-            return Failure(what, "If it needs more time, add --timeout SECONDS.", cell)
+            return Failure(what, "If the cell needs more time, add --timeout SECONDS.", cell)
         if not isinstance(error, CellExecutionError):
             what = excerpt(f"The kernel failed: {type(error).__name__}: {error}", _LONGEST)
-            return Failure(what, "Run it in JupyterLab.", cell)
+            return Failure(what, "Run the notebook in JupyterLab.", cell)
         first, _, second = error.evalue.strip().partition("\n")
         what = excerpt(f"{error.ename}: {first}" if first else error.ename, _LONGEST)
         lines = _LINE.findall(_COLOURS.sub("", error.traceback))
         if second and not lines:  # an error of the toolkit has two lines instead of a traceback
             return Failure(what, excerpt(second, _LONGEST), cell)
         where = f" (line {lines[-1]})" if lines else ""
-        return Failure(f"{what}{where}", "Run it in JupyterLab to see the whole traceback.", cell)
+        return Failure(f"{what}{where}", "Run the notebook in JupyterLab to see the whole traceback.", cell)
 
 
 @functools.cache
 def _drawing() -> tempfile.TemporaryDirectory[str]:
-    """Return a configuration folder for matplotlib with a ready font list, which takes seconds to make."""
+    """Return a matplotlib configuration folder with a prebuilt font list, which takes seconds to build."""
     folder = tempfile.TemporaryDirectory(prefix="fonts-", ignore_cleanup_errors=True)
     Path(folder.name, "matplotlibrc").write_text("svg.hashsalt: the same in each run\n", encoding="utf-8")
     command = [sys.executable, "-c", "import matplotlib.font_manager"]

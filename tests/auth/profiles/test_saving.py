@@ -242,14 +242,14 @@ def test_written_by_hand(settings, home, folder):
     (home / "key.pem").write_text(pem(key("P-256")))
     text = 'client_id = "c"\nprivate_key_file = "~/key.pem"\n[destinations]\n'
     write_profile(folder, "broker-live.mine.toml", text)
-    with pytest.raises(ConfigurationError, match="does not say for which addresses"):
+    with pytest.raises(ConfigurationError, match="does not list the addresses"):
         load_credentials("broker-live", settings=settings)
     destinations = "\n".join(f'{name} = "{settings.addresses[name]}"' for name in ("auth", "broker", "market_data"))
     write_profile(folder, "broker-live.mine.toml", text + destinations)
     credentials = load_credentials("broker-live", settings=settings)
     assert (credentials.name, credentials.kind) == ("mine", "client key")
     (folder / "broker-live.mine.toml").chmod(0o644)
-    with pytest.warns(UserWarning, match="Others on this machine can read .* Run `chmod 600`"):
+    with pytest.warns(UserWarning, match="Other users of this machine can read .* Run `chmod 600`"):
         load_credentials("broker-live", settings=settings)
     write_profile(folder, "broker-live.mine.toml", text + destinations.replace("auth.example.com", "auth.example.org"))
     with pytest.raises(UnsafeAddress, match=r"https://auth\.example\.org"):
@@ -261,12 +261,12 @@ def test_sealed_file_under_another_name(memory_keyring, settings, folder):
     """A sealed file opens for its own profile only, not when it is copied to the name of another."""
     save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
     write_profile(folder, "paper.a.toml", (folder / "live.a.toml").read_text())
-    with pytest.raises(ConfigurationError, match="a of paper cannot be decrypted") as caught:
+    with pytest.raises(ConfigurationError, match="a for paper cannot be decrypted") as caught:
         load_credentials("paper", settings=settings)
     assert "`toolkit credentials add a --environment paper`" in caught.value.next_step
 
 
-NO_ADDRESSES, NO_FIELD, CHANGED = "does not say for which addresses", "has an unknown field", "was changed or"
+NO_ADDRESSES, NO_FIELD, CHANGED = "does not list the addresses", "has an unknown field", "was changed or"
 
 
 @pytest.mark.parametrize(

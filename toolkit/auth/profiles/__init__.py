@@ -1,16 +1,16 @@
-"""Profiles: named credentials for one environment, kept outside code: saved, in environment variables or in `.env`.
+"""Profiles: named credentials for one environment, kept outside code in saved files, environment variables or `.env`.
 
-`load_credentials` looks in these places, and takes the whole profile from the first one that has it:
+`load_credentials` looks in these places, and takes the whole profile from the first place that has it:
 
 1. environment variables, such as TOOLKIT_BROKER_SANDBOX_CLIENT_ID for the profile "default" and
    TOOLKIT_BROKER_SANDBOX__MY_FUND_CLIENT_ID for the profile "my-fund";
-2. the same variables in the `.env` file of the project, which are not added to `os.environ`;
+2. the same variables in the project's `.env` file, which are not added to `os.environ`;
 3. profiles saved with `save_credentials`: files in the user's configuration folder, encrypted with a key in the system
    keyring if there is one.
 
-Fields from two places are never combined: otherwise the `.env` of a cloned repository could change what one of the
-user's secrets is used for. If the settings give the addresses of a practice service that runs in this process, the
-credentials of that service take precedence over saved profiles. A replay does not need credentials.
+Fields from two places are never combined: otherwise a cloned repository's `.env` could change what one of the user's
+secrets is used for. If the settings give the addresses of a practice service that runs in this process, the service's
+credentials take precedence over profiles of the same name. A replay does not need credentials.
 
 - `saving` loads, saves, lists and removes profiles in these places, and registers practice services.
 - `fields` reads variables and `.env`, and converts credentials to fields and back.

@@ -1,9 +1,9 @@
-"""The fields of profiles: convert credentials to fields and back, and read fields from variables.
+"""Convert credentials to profile fields and back, and read profile fields from variables.
 
 The variables TOOLKIT_<ENVIRONMENT>_<FIELD> and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD> are read from the environment
 or the project's `.env` file. The project may be a cloned repository, so its file may contain secrets but cannot pull in
-secrets from elsewhere: variables of the process are not expanded in it, it may not be a link to a file outside the
-project, and no value may name such a file. A file of another user is refused, because it could select another account.
+secrets from elsewhere: process variables are not expanded in it, it must not be a link to a file outside the project,
+and no value may name such a file. Another user's file is refused, because it could select another account.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Profile:
         name: the name to load them by; "default" if the source names none.
         environment: the environment that they belong to.
         kind: key pair, client secret or client key.
-        source: where they come from: "environment variables", ".env", "keyring" or a file.
+        source: "environment variables", ".env", "keyring" or a file.
     """
 
     name: str
@@ -77,7 +77,7 @@ class ProfileFields:
     confined: bool = False  # True if the files must be inside it
 
     def profile(self) -> Profile:
-        """Return the entry for this profile in lists of profiles. This raises the same errors as `kind`."""
+        """Return the entry for this profile in profile lists. Raises the same errors as `kind`."""
         return Profile(self.name, self.environment, self.kind(), self.source)
 
     def kind(self) -> CredentialKind:
@@ -89,7 +89,7 @@ class ProfileFields:
         missing = [self._labels(name for name in REQUIRED[kind] if name not in present) for kind in fitting]
         if all(missing):
             what = f"cannot be used alone: credentials for {self.environment} also need {' or '.join(missing)}"
-            raise self._error(self.values, what, "Add what is missing, or remove the fields that are set.")
+            raise self._error(self.values, what, "Add the missing fields, or remove the fields that are set.")
         return self.intended_kind()
 
     def intended_kind(self, wanted: CredentialKind | None = None) -> CredentialKind:
@@ -110,7 +110,7 @@ class ProfileFields:
         fitting = [kind for kind in kinds if self.values.keys() <= _FIELDS[kind].keys()]
         if not fitting:
             how = f"cannot be used {f'with a {kinds[0]}' if len(kinds) == 1 else 'together'}"
-            raise self._error(self.values, how, "Remove what belongs to another kind of credentials.")
+            raise self._error(self.values, how, "Remove the fields that belong to another kind of credentials.")
         return fitting
 
     def _error(
@@ -135,7 +135,7 @@ class ProfileFields:
         return credentials
 
     def _text(self, name: str) -> Secret:
-        """Return the value of a field, read from its file if the field names one."""
+        """Return a field's value, which is read from a file if the field names one."""
         if not name.endswith(_FILE):
             return self.values[name]
         # The path is not quoted: it may be a secret that was put here by mistake.
@@ -157,7 +157,7 @@ class ProfileFields:
 def decompose(credentials: Credentials) -> dict[str, Secret]:
     """Return the fields from which equal credentials can be made; a private key is written as PKCS#8 PEM.
 
-    Options that are not set are left out. So is the passphrase, since the key is stored without it.
+    Options that are not set are left out, as is the passphrase, because the key is written unencrypted.
     """
     as_instance(credentials, Credentials, about="credentials", example="tk.KeyPair(...)")
     texts = {field.name: field.text_of(credentials) for field in credentials.fields}
@@ -165,7 +165,7 @@ def decompose(credentials: Credentials) -> dict[str, Secret]:
 
 
 def variable(environment: Environment, name: str, field: str) -> str:
-    """Return the name of a field's variable: TOOLKIT_BROKER_LIVE_CLIENT_ID for `client_id` of broker-live."""
+    """Return the name of a field's variable, such as TOOLKIT_BROKER_LIVE_CLIENT_ID for `client_id` in broker-live."""
     profile = "" if name == DEFAULT else f"__{_upper(name)}"
     return f"TOOLKIT_{_upper(environment)}{profile}_{field.upper()}"
 
@@ -180,7 +180,7 @@ def variables_to_set(environment: Environment, name: str | None) -> str:
 def fields_in_variables(
     variables: Mapping[str, str], source: str, folder: Path, *, confined: bool = False
 ) -> list[ProfileFields]:
-    """Return the fields that are set by variables, one item for each profile. An empty variable counts as unset."""
+    """Return the fields that are set by variables, one item per profile. An empty variable counts as unset."""
     profiles: dict[tuple[Environment, str], dict[str, Secret]] = {}
     for written in sorted(variables):
         place = _parse(written)
@@ -194,7 +194,7 @@ def fields_in_variables(
 
 
 def fields_in_dotenv(project: Path) -> list[ProfileFields]:
-    """Return the fields that the `.env` of a folder sets. They are not added to `os.environ`."""
+    """Return the fields that a project's `.env` sets. They are not added to `os.environ`."""
     file = project / ENV_FILE
     if not (file.is_file() or file.is_fifo()):  # the folder of a virtual environment may have this name
         return []
@@ -227,7 +227,7 @@ _PATTERNS: Final = [
 
 
 def _parse(written: str) -> tuple[Environment, str, str] | None:
-    """Return environment, profile name and field of a variable, or None if it is not for credentials."""
+    """Return a variable's environment, profile name and field, or None if it is not a credentials variable."""
     for environment, pattern in _PATTERNS:
         if match := pattern.match(written):
             profile, field = match.groups()

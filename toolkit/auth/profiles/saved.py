@@ -1,12 +1,12 @@
 """The files of saved profiles, one per profile, in the user's configuration folder.
 
-A file contains the fields and a table [destinations], which says where the credentials may be sent: addresses with
-their path prefixes, and the prefix of key headers. If the system has a keyring, these contents are encrypted
-("sealed"), but the kind of credentials is not, so profiles can be listed without opening the keyring.
+A file contains the fields and a table [destinations] that lists where the credentials may be sent: addresses with their
+path prefixes, and the header prefix. If the system has a keyring, these contents are encrypted ("sealed"), but the kind
+of credentials is not, so profiles can be listed without opening the keyring.
 
-The key is 32 random bytes in the system keyring, the same for all profiles. It is made when the first profile is saved,
-and never replaced: a new key would make every saved profile unreadable. So a locked or broken keyring is an error. A
-key is created only if none exists, by one process at a time.
+The key is 32 random bytes in the system keyring, the same for all profiles. It is created when the first profile is
+saved, by one process at a time, and never replaced: a new key would make every saved profile unreadable. So a locked or
+broken keyring is an error.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _NO_KEYRINGS: Final = ("keyring.backends.fail", "keyring.backends.null")
 
 
 def profiles_folder() -> Path:
-    """Return the folder of saved profiles; it need not exist."""
+    """Return the folder of saved profiles, which may not exist yet."""
     return config_folder() / "profiles"
 
 
@@ -69,7 +69,7 @@ class SavedProfile:
     file: Path
 
     def profile(self) -> Profile:
-        """Return the entry for this profile in lists of profiles. No keyring is opened."""
+        """Return the entry for this profile in profile lists, without opening a keyring."""
         table = self._table()
         if "sealed" in table:
             return Profile(self.name, self.environment, CredentialKind(table["kind"]), KEYRING)
@@ -83,13 +83,13 @@ class SavedProfile:
             key = _read_key(_keyring())
             text = None if key is None else _seal(key, self).open(table["sealed"].encode("utf-8", "replace"))
             if text is None:
-                what = f"The profile {self.name} of {self.environment} cannot be decrypted with the key in the keyring."
+                what = f"Profile {self.name} for {self.environment} cannot be decrypted with the key in the keyring."
                 next_step = f"Unlock or restore the keyring, or {self._save_again}."
                 raise ConfigurationError(what, next_step, about=KEYRING)
             source = KEYRING
             table = parse_toml(text.decode("utf-8"), source, f"{self._save_again}.")
         elif is_open_to_others(self.file):
-            warn(f"Others on this machine can read the credentials in {source}. Run `chmod 600` on it.")
+            warn(f"Other users of this machine can read the credentials in {source}. Run `chmod 600` on it.")
         fields, binding = self._fields(table, source)
         credentials = fields.credentials()
         credentials.note_source(source, binding)
@@ -136,7 +136,7 @@ class SavedProfile:
             raise ConfigurationError(what, f"{next_step} {fields}")
         known = [*ADDRESS_NAMES, HEADER_PREFIX]
         if not isinstance(destinations, dict) or not {HEADER_PREFIX} < {HEADER_PREFIX, *destinations} <= {*known}:
-            what = f"{where} does not say for which addresses the credentials may be used."
+            what = f"{where} does not list the addresses that the credentials may be sent to."
             form = f'Add a table [{_DESTINATIONS}] with lines such as auth = "https://..."; names: {", ".join(known)}.'
             raise ConfigurationError(what, form, about=_DESTINATIONS)
         binding = {
@@ -163,12 +163,12 @@ def saved_profiles() -> list[SavedProfile]:
 
 
 def profile_at(environment: Environment, name: str) -> SavedProfile:
-    """Return the profile of this name, which need not be saved yet."""
+    """Return the profile with this name, which need not be saved yet."""
     return SavedProfile(environment, name, profiles_folder() / f"{environment}.{name}{_SUFFIX}")
 
 
 def _keyring() -> KeyringBackend | None:
-    """Return the first keyring of this system that stores secrets and encrypts them; None if there is none."""
+    """Return the system's first keyring that stores and encrypts secrets, or None if there is none."""
     import keyring
 
     chosen = attempt(keyring.get_keyring, otherwise=_unusable)

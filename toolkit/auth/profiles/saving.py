@@ -1,6 +1,6 @@
 """Load, save, list and remove profiles, which come from several places in a fixed order of precedence.
 
-The credentials of a practice service in this process are found only if the settings give its addresses for every
+The credentials of a practice service in this process are used only if the settings have its addresses for every
 interface of the environment, so that no other address can receive them.
 """
 
@@ -45,7 +45,7 @@ _COLUMNS: Final = ("environment", "profile", "kind", "source")
 
 @dataclass
 class RunningService:
-    """A practice service of this process: its addresses, and the credentials that it accepts until it stops."""
+    """A practice service in this process: its addresses, and the credentials that it accepts until it stops."""
 
     addresses: Mapping[str, str]
     credentials: Mapping[str, Credentials]
@@ -64,7 +64,7 @@ def running_services() -> list[RunningService]:
 
 
 def _services_at(environment: Environment, settings: Settings) -> list[RunningService]:
-    """Return the services whose addresses the settings have for the environment, latest first."""
+    """Return the services whose addresses are in the settings for the environment, latest first."""
     wanted = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
     return [service for service in reversed(_SERVICES) if wanted.items() <= service.addresses.items()]
 
@@ -76,7 +76,7 @@ def practice_credentials(environment: Environment, settings: Settings) -> dict[s
 
 
 def is_over(environment: Environment, settings: Settings) -> bool:
-    """Return True if the settings have the addresses of a practice service of this process that has stopped."""
+    """Return True if the settings point to a practice service in this process that has stopped."""
     services = _services_at(environment, settings)
     return bool(services) and not services[0].credentials
 
@@ -89,7 +89,7 @@ def is_practice(environment: Environment, credentials: Credentials | None, setti
 
 
 class ProfileList(list[Profile]):
-    """Profiles, shown as a table in a notebook and a terminal."""
+    """Profiles, shown as a table in notebooks and terminals."""
 
     def __repr__(self) -> str:
         rows = [(profile.environment, profile.name, profile.kind, profile.source) for profile in self]
@@ -131,14 +131,14 @@ def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[Listed
 
 @frameless
 def saved_credentials(*, settings: Settings | None = None, environ: Mapping[str, str] | None = None) -> list[Profile]:
-    """Return all profiles and where they come from, sorted by environment and name.
+    """Return all profiles with their sources, sorted by environment and name.
 
     No value is shown and no keyring is opened. If two places have a profile of the same name, the one that would be
-    used is listed. A profile that is incomplete or unreadable is left out, with a warning that says what is wrong.
+    used is listed. A profile that is incomplete or unreadable is left out, with a warning that states the problem.
 
     Args:
-        settings: the settings of the project to look in; by default those that `Settings.load()` returns.
-        environ: environment variables; by default those of the process.
+        settings: the settings of the project to look in; defaults to `Settings.load()`.
+        environ: environment variables; defaults to `os.environ`.
 
     Raises:
         ConfigurationError: if `.env` or the folder of saved profiles cannot be read.
@@ -163,7 +163,7 @@ def load_credentials(
 ) -> Credentials:
     """Return the credentials of a profile or, if the settings are for a running practice service, practice credentials.
 
-    Without a name, the only profile of the environment is used or, if there are several, `default`. `settings` name the
+    If no name is given, the environment's only profile is used or, if there are several, `default`. `settings` name the
     project and the addresses that the credentials are about to be sent to. If `anywhere` is True, a saved profile is
     returned regardless of these addresses.
 
@@ -198,7 +198,7 @@ def load_credentials(
 
 @frameless
 def save_credentials(credentials: Credentials, name: str, *, settings: Settings | None = None) -> Profile:
-    """Save credentials under a name. A profile of that name is replaced.
+    """Save credentials under a name, replacing any profile of that name.
 
     They are bound to the destinations in the settings: each address of their environment with its path prefix and, for
     a key pair, the header prefix.
@@ -209,7 +209,7 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
     Args:
         credentials: a KeyPair, ClientSecret or ClientKey.
         name: the name to load them by: `tk.Session("paper", "research")`.
-        settings: the credentials may be sent to the addresses in these settings; by default those of the project.
+        settings: settings with the addresses that may receive the credentials; defaults to the project's settings.
 
     Returns:
         The saved profile.
@@ -256,7 +256,7 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
         profile_at(environment, as_profile_name(name)).file.unlink()
     except OSError as error:
         # The name is not quoted: somebody may have pasted a secret in its place.
-        what = f"The saved profile of {environment} could not be removed: {error.strerror}."
+        what = f"The saved profile for {environment} could not be removed: {error.strerror}."
         next_step = "`toolkit credentials list` shows all profiles. Only saved profiles can be removed."
         raise ConfigurationError(what, next_step, about="name") from None
 

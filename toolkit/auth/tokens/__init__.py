@@ -1,1 +1,1 @@
-"""Access tokens: request them, one request at a time (`single_flight`), and renew and store them (`token`)."""
+"""Access tokens: request them, one request at a time (`single_flight`), and read and store them (`token`)."""

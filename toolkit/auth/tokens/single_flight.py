@@ -1,10 +1,10 @@
-"""One token for all threads, tasks and sessions of this process that share the credentials.
+"""One token for all threads, tasks and sessions in this process that share credentials.
 
-A lock is held only to decide what to do: use the current token, wait for the caller who is fetching a new one, or
-fetch. It is never held across a request.
+A lock is held only to decide whether to use the current token, to wait for the caller that is fetching a new one, or to
+fetch one. It is never held during a request.
 
 A token request is retried after failures that may be temporary: 429, 5xx, `temporarily_unavailable` and broken
-connections. The service document states no rate limits; the limits on retries are our choice (`transport.retry`).
+connections. The service document states no rate limits; the retry limits are our choice (`transport.retry`).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Flight:
                 return False
 
     def _sign_of_life(self) -> Callable[[], bool]:
-        """Ask the event loop that runs the fetch to respond; return a function that tells whether it has done so."""
+        """Ask the event loop that runs the fetch to respond; return a function that returns True once it has."""
         responded = threading.Event()
         if self.loop is not None:
             try:
@@ -99,7 +99,7 @@ class Flight:
 
 
 class TokenSource:
-    """The token of one set of credentials at one token endpoint, and the fetch of the next token.
+    """The token for one set of credentials at one token endpoint, and the fetch of the next token.
 
     Attributes:
         shared: the same token in a store that processes share; None to keep it in this process.
@@ -129,8 +129,8 @@ class TokenSource:
     def reject(self, token: Token) -> bool:
         """Note that the service answered 401 to this token. Return True if it is worth trying another token.
 
-        A token that replaced a refused one and was never accepted itself is not renewed again: the reason must be
-        something else, and section 5.1 forbids a new token for each call.
+        A token that replaced a refused one and was never accepted itself is not renewed: the refusal must have another
+        cause, and section 5.1 forbids a new token for each call.
         """
         with self._lock:
             if self.token is not token:
@@ -143,10 +143,10 @@ class TokenSource:
     def obtain(self, clock: Clock, fetch: Fetch) -> Flow[Token]:
         """Return the current token, the token that another caller is fetching, or a new token.
 
-        If a task that fetches is cancelled, its fetch continues for callers who wait for it or come later. If a fetch
-        fails in an unexpected way, only its own caller gets the error; the next waiter fetches. A refusal is remembered
-        for a while, so that a hundred callers do not send a hundred requests that would all be refused. If no new token
-        is available, the old one is used until it expires.
+        If the task that is fetching is cancelled, its fetch continues for current and later callers. If a fetch fails
+        with an unexpected error, only its own caller gets the error, and the next waiter fetches a token. A refusal is
+        remembered for a while, so that a hundred callers do not send a hundred requests that would all be refused. If
+        no new token is available, the old one is used until it expires.
         """
         mine: Flight | None = None
         shielded: Shielded | None = None
@@ -240,7 +240,7 @@ def with_retries(
     *,
     jitter: Callable[[], float] = random.random,
 ) -> Flow[Token]:
-    """Send a token request until it returns a token, fails permanently or reaches the limits; raise the last error.
+    """Send token requests until one succeeds or fails permanently, or a limit is reached; then raise the last error.
 
     `attempt` makes a new request for each try (numbered from 1), because an assertion is valid for one request only.
     """
@@ -261,7 +261,7 @@ def with_retries(
 
 
 def _seconds_until_another_try(error: TokenError | Unreachable, *, needs_token: bool) -> float:
-    """Return how many seconds must pass after a failure before another token request is sent; may be 0."""
+    """Return the number of seconds to wait after a failure before sending another token request; may be 0."""
     if isinstance(error, TokenRefused) and error.error in _LASTING:
         return _LASTING_IS_REMEMBERED
     if not isinstance(error, TokenRefused | Unreachable) or not error.is_passing:
@@ -295,8 +295,8 @@ if hasattr(os, "register_at_fork"):
 def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials, token_url: str) -> TokenSource:
     """Return the token source of these credentials at this token endpoint.
 
-    With a store that processes share, the sessions of this process still share one source, which uses the store. If the
-    private key is kept elsewhere, an encryption key cannot be derived, and the token stays in memory.
+    If processes share the store, the sessions in this process still share one source, which uses the store. If the
+    private key is kept elsewhere, no encryption key can be derived from it, so the token stays in memory.
     """
     key = f"{credentials.fingerprint()} {token_url}"
     if isinstance(store, MemoryTokenStore):
@@ -311,7 +311,7 @@ def as_token_store(
 ) -> TokenStore | MemoryTokenStore:
     """Return the store for a session's tokens: in memory, in the user's cache folder ("shared"), or the given one.
 
-    Tokens of a session with its own clock are useless to other sessions, so they are not shared.
+    By default, a session with its own clock does not share its tokens, because other sessions cannot use them.
     """
     if store is None:
         return SHARED_IN_PROCESS if clock is None else MemoryTokenStore()

@@ -3,8 +3,8 @@
 Section 5.1 of the service document: a caller reuses one token until it expires. Renewing it slightly early, so that it
 does not expire in transit, is our addition. Responses follow RFC 6749 section 5.
 
-An entry of a store is JSON, encrypted with a key derived from the credentials. Only somebody with the same credentials
-can find and read it. `FileTokenStore` keeps entries in the user's cache folder; other stores may use a cache server.
+A store entry is JSON, encrypted with a key derived from the credentials, so only someone with the same credentials can
+find and read it. `FileTokenStore` keeps entries in the user's cache folder; other stores may use a cache server.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _PATIENCE: Final = 60.0
 
 
 def early_seconds(lifetime: timedelta) -> float:
-    """Return how many seconds before its expiry a token with this lifetime is renewed."""
+    """Return the number of seconds before expiry at which a token with this lifetime is renewed."""
     return min(EARLY_AT_MOST, EARLY_SHARE * lifetime.total_seconds())
 
 
@@ -70,11 +70,11 @@ class Token:
     Attributes:
         access_token: the token, as a Secret.
         issued_at: start of its lifetime, taken just before the request was sent.
-        expires_at: when it ends, according to the service's `expires_in`.
-        expires_monotonic: when it ends on the monotonic clock, in seconds.
-        early: how many seconds before it expires to request a new one; by default a tenth of the lifetime, at most 10.
-        renew_at: when to request a new one, slightly before it expires.
-        renew_monotonic: the same instant on the monotonic clock, in seconds.
+        expires_at: end of its lifetime, according to the service's `expires_in`.
+        expires_monotonic: end of its lifetime on the monotonic clock, in seconds.
+        early: number of seconds before expiry to request a new token; defaults to a tenth of the lifetime, at most 10.
+        renew_at: time to request a new token, slightly before this one expires.
+        renew_monotonic: the same time on the monotonic clock, in seconds.
     """
 
     access_token: Secret
@@ -112,7 +112,7 @@ class Token:
         return self.expires_at - self.issued_at
 
     def remaining(self, now: datetime) -> timedelta:
-        """Return the lifetime that is left at an instant; never negative."""
+        """Return the lifetime left at a given time; never negative."""
         return max(self.expires_at - now, timedelta(0))
 
     def is_good(self, clock: Clock) -> bool:
@@ -137,14 +137,14 @@ def read_token_response(
     scrub: Callable[[str], str] = str,
     credentials: Credentials | None = None,
 ) -> Token:
-    """Return the token in a response of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
+    """Return the token in a token endpoint response (section 4.1; RFC 6749 sections 5.1 and 5.2).
 
     The tokens in the response are added to the register of secrets. `expires_in` may be a number or numeric text. If it
-    is missing or null, the lifetime in section 8 of the service document applies (15 minutes). More than a day counts
-    as a day. A lifetime of less than a second, or a value that is not a number, is refused.
+    is missing or null, the lifetime in section 8 of the service document applies (15 minutes). A lifetime over one day
+    counts as one day. A lifetime of less than a second or a value that is not a number is an error.
 
-    `requested_at` and `requested_monotonic` are the instant before the request was sent, on both clocks. `scrub`
-    removes known secrets from text that an error quotes; `credentials` are the ones that its advice refers to.
+    `requested_at` and `requested_monotonic` are the time just before the request was sent, on each clock. `scrub`
+    removes known secrets from text that an error quotes; the error's advice refers to `credentials`.
     """
     try:
         fields = json.loads(body)
@@ -173,7 +173,7 @@ def read_token_response(
     named = list(fields.items())[:_MOST_FIELDS]
     shape = ", ".join(f"{excerpt(scrub(name), 40)}: {type(value).__name__}" for name, value in named)
     raise TokenResponseInvalid(
-        f"The reply of the token endpoint is not a token response: {why}.",
+        f"The token endpoint's reply is not a token response: {why}.",
         f"Its fields: {shape or 'none'}. Section 2 of the service document names {', '.join(TOKEN_FIELDS)}.",
     )
 
@@ -236,22 +236,22 @@ def _what_to_check(error: str | None, offset: timedelta | None, credentials: Cre
 class TokenStore(Protocol):
     """Stores sealed tokens for several processes: on a disk, on a cache server or in a cluster.
 
-    Names of entries look random. If a method raises an error, the store counts as unavailable and tokens are kept in
-    memory. Threads and event loops call the methods, so they must return quickly.
+    Entry names look random. If a method raises an error, the store counts as unavailable and tokens are kept in memory.
+    Threads and event loops call the methods, so they must return quickly.
     """
 
     def read(self, name: str, /) -> bytes | None:
-        """Return the entry of this name, or None if it does not exist."""
+        """Return the entry with this name, or None if it does not exist."""
         ...
 
     def write(self, name: str, data: bytes, /) -> None:
-        """Replace the entry of this name atomically."""
+        """Replace the entry with this name atomically."""
         ...
 
     def try_lock(self, name: str, /) -> Any | None:
-        """Lock the entry of this name, or return None at once if it is locked. The lock of a dead process is released.
+        """Lock the entry with this name, or immediately return None if it is locked. A dead process's lock is released.
 
-        The lock has a method `release`, which any thread may call.
+        The lock has a `release` method, which any thread may call.
         """
         ...
 
@@ -268,7 +268,7 @@ class SharedToken:
     def obtain(
         self, clock: Clock, fetch: Callable[[], Flow[Token]], *, other_than: Token | None = None, alone: bool = False
     ) -> Flow[Token]:
-        """Return the token in the store, or a new one. One process requests it while the others wait for the entry."""
+        """Return the token in the store, or a new one, which one process requests while other processes wait."""
         lock = None
         self._is_available = True
         give_up_at = clock.monotonic() + _PATIENCE
@@ -320,11 +320,11 @@ class SharedToken:
 
 
 def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
-    """Return the token of an entry, or None if it was sealed with another key, or its token has expired.
+    """Return the token in an entry, or None if the entry was sealed with another key or the token has expired.
 
-    The token is added to the register of secrets. Its remaining lifetime is read from the wall clock, and measured on
-    the monotonic clock from then on. A token that lasts longer than a day, or was issued more than 5 s in the future,
-    is not used either: some clock must be wrong, so its expiry cannot be trusted.
+    The token is added to the register of secrets. Its remaining lifetime is computed from the wall clock, then tracked
+    on the monotonic clock. A token that lasts longer than a day, or was issued more than 5 s in the future, is not used
+    either: a clock must be wrong, so the expiry time cannot be trusted.
     """
     data = seal.open(entry) if len(entry) <= LARGEST_ENTRY else None
     if data is None:
@@ -352,7 +352,7 @@ class FileTokenStore:
     Nothing is read or written through a link. An entry must be a regular file that belongs to this user and has at most
     LARGEST_ENTRY bytes; anything else in its place counts as missing, and the next entry replaces it. Methods raise
     OSError if the folder is a link or belongs to another user, or if the disk fails or does not support locks. The
-    folder is made when it is first needed; by default it is in the user's cache folder.
+    folder is created when it is first needed; by default, it is in the user's cache folder.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -364,18 +364,18 @@ class FileTokenStore:
         return f"<FileTokenStore {shown(self.folder)}>"
 
     def read(self, name: str, /) -> bytes | None:
-        """Return the entry for a name, or None if there is none."""
+        """Return the entry with this name, or None if it does not exist."""
         for folder in self._folders:
             refuse_link(folder)
         return read_private(self.folder / f"{name}.token", LARGEST_ENTRY)
 
     def write(self, name: str, data: bytes, /) -> None:
-        """Replace the entry of a name atomically."""
+        """Replace the entry with this name atomically."""
         self._make_folder()
         write_atomically(self.folder / f"{name}.token", data, private=True)
 
     def try_lock(self, name: str, /) -> FileLock | None:
-        """Lock the entry of a name, or return None if another process or thread holds the lock."""
+        """Lock the entry with this name, or return None if another process or thread holds the lock."""
         self._make_folder()
         return try_lock(self.folder / f"{name}.lock")
 

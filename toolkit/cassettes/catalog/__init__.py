@@ -1,3 +1,3 @@
-"""The cassettes of a project: list them and show their contents (`facts`), check them for problems (`checking`),
-compare two of them (`comparing`), and scrub them again or drop interactions (`rewriting`).
+"""A project's cassettes: list them and show their contents (`facts`), check them for problems (`checking`), compare two
+of them (`comparing`), and scrub them again or drop interactions (`rewriting`).
 """

@@ -39,25 +39,25 @@ def check_cassettes(
     settings: Settings | None = None,
     clock: Clock | None = None,
 ) -> pd.DataFrame:
-    """Return the problems of recordings, one per row; no rows if all are clean, complete, readable and not stale.
+    """Return the problems in recordings, one per row; no rows if all are clean, complete, readable and not stale.
 
     Clean means that `tk.scan` finds nothing, and that the current rules would not replace anything more. No file is
     changed.
 
     Args:
-        cassettes: names, files and folders; by default the cassettes folder of the project.
+        cassettes: names, files and folders; defaults to the project's cassettes folder.
         play_log: the folder that TOOLKIT_PLAY_LOG named while notebooks or tests ran, or that was passed to `verify`;
             if given, interactions that were not played are listed too.
-        settings: by default those of the project.
-        clock: by default the machine's; used to decide what is stale.
+        settings: defaults to the project's settings.
+        clock: used to decide which recordings are stale; defaults to the system clock.
 
     Returns:
         One row per problem, file by file:
             name (str): name or path to open the file with.
             kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale" or
                 "unplayed".
-            line (Int64): its line, from 1, if it is known.
-            interaction (Int64): number of the interaction, from 1, if the problem is about one.
+            line (Int64): line of the problem, from 1; missing if unknown.
+            interaction (Int64): number of the interaction, from 1; missing if none is known.
             what, next (str): what is wrong, and what to do.
 
     Raises:

@@ -76,8 +76,8 @@ def _changes_of_bodies(
 ) -> Iterator[RecordingChange]:
     """Yield the differences between two bodies.
 
-    A type that a path did not have before is a change. Null is not, since a value may be missing on some days. If a
-    path is missing from one recording, or its array is empty there, the paths below it are not reported.
+    A type that a path did not have before is a change. Null does not count, because a value may be missing on some
+    days. If one recording lacks a path or has an empty array at this path, the paths below it are not reported.
     """
     shapes = [_shape_of(old), _shape_of(new)]
     if not all(shapes):
@@ -127,15 +127,15 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
 
     Args:
         old, new: names or paths of the cassettes.
-        settings: by default those of the project.
+        settings: defaults to the project's settings.
 
     Returns:
         One row per change, in the order of the old recording:
-            kind (str): "added" or "removed" for a call or a JSON member; "type" for a changed type of a member or media
-                type of a body; "status"; "timing" for a response that took at least twice as long, or at most half as
-                long, and differs by 0.1 s or more.
+            kind (str): "added" or "removed" for a call or a JSON member; "type" if the type of a member or the media
+                type of a body changed; "status"; "timing" for a response that took at least twice as long, or at most
+                half as long, with a difference of at least 0.1 s.
             method, uri (str): the call.
-            place (str): where in the response, such as `$.accounts[].cash`; missing for the whole call.
+            place (str): the place in the response, such as `$.accounts[].cash`; missing for the whole call.
             before, after (str): the old and the new type, status or time; missing if there is none.
             old, new (Int64): number of the call in each recording, from 1; missing if the call is not in it.
 

@@ -59,23 +59,23 @@ def try_to_read(path: Path) -> tuple[Contents, CassetteError | None]:
 def list_cassettes(
     folder: str | Path | None = None, *, settings: Settings | None = None, clock: Clock | None = None
 ) -> pd.DataFrame:
-    """Return the recordings in a folder and below it, one row each.
+    """Return the recordings in a folder and its subfolders, one row each.
 
     Args:
-        folder: by default the cassettes folder of the project.
-        settings: by default those of the project.
-        clock: by default the machine's; used to decide what is stale.
+        folder: defaults to the project's cassettes folder.
+        settings: defaults to the project's settings.
+        clock: used to decide which recordings are stale; defaults to the system clock.
 
     Returns:
         Sorted by path:
-            name (str): name or path with which to open it.
+            name (str): name or path to open the file with.
             environments (str): names of the environments that were called, separated by commas.
-            interactions (int64): how many there are.
-            recorded (datetime64[us, UTC]): when the first interaction was recorded; missing if that is not known.
-            stale (bool): whether that is at least `stale_after` in toolkit.toml.
-            size (int64): bytes of the file.
-            written_by (str): "toolkit" or "vcrpy"; missing if it cannot be read.
-            problem (str): why it cannot be read as a cassette; missing if it can.
+            interactions (int64): number of interactions.
+            recorded (datetime64[us, UTC]): when the first interaction was recorded; missing if unknown.
+            stale (bool): whether the recording is at least as old as `stale_after` in toolkit.toml.
+            size (int64): size of the file in bytes.
+            written_by (str): "toolkit" or "vcrpy"; missing if the file cannot be read as a cassette.
+            problem (str): why the file cannot be read as a cassette; missing if it can be read.
 
     Raises:
         ConfigurationError: if the folder does not exist.
@@ -96,7 +96,7 @@ def list_cassettes(
 
 
 def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | None, now: datetime) -> str | None:
-    """Return a sentence about a recording that is at least this many days old; None if it is not stale."""
+    """Return a sentence about a recording that is at least `stale_after` days old; None if it is not stale."""
     if recorded_at in (None, EPOCH) or stale_after is None or now - recorded_at < timedelta(days=stale_after):
         return None
     return (
@@ -106,7 +106,7 @@ def staleness_text(path: Path, recorded_at: datetime | None, stale_after: int | 
 
 
 def name_of(path: Path, settings: Settings) -> str:
-    """Return a file's name in the project's cassettes folder, or else its path."""
+    """Return the name of a file in the project's cassettes folder, or the path of any other file."""
     if path.suffix == ".yaml" and "." not in path.stem and path.absolute().parent == settings.cassettes_folder:
         return path.stem
     try:
@@ -116,7 +116,7 @@ def name_of(path: Path, settings: Settings) -> str:
 
 
 def cassettes_in(folder: Path) -> list[Path]:
-    """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out."""
+    """Return the cassettes in a folder and its subfolders, sorted; hidden files and folders are left out."""
     if not folder.is_dir():
         what = f"The folder {folder} does not exist."
         raise ConfigurationError(what, "Record something first, or pass another folder.", about="folder")
@@ -129,7 +129,7 @@ def cassettes_in(folder: Path) -> list[Path]:
 
 
 def cassettes_at(place: str | Path | None, settings: Settings) -> list[Path]:
-    """Return the cassettes that a folder, a file or a name refers to; for None, those of the project."""
+    """Return the cassettes that a folder, a file or a name refers to; if None, the project's cassettes."""
     path = settings.cassettes_folder if place is None else expanded(place, about="cassettes")
     if place is None or path.is_dir():
         return cassettes_in(path)
@@ -178,12 +178,12 @@ def table_of(opened: Contents, numbers: Iterable[int], scrubber: Scrubber | None
 
 
 def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str, Any]:
-    """Return one interaction, by its zero-based number, as a row; with a scrubber, as it would be recorded today.
+    """Return one interaction, by its zero-based number, as a row; given a scrubber, as it would be recorded today.
 
     All strings are safe to show. The members are: `number` (from 1), `recorded`, `method`, `uri`, `status` (599 if no
-    answer came), `failure` (why none came, or ""), `elapsed` (seconds), `size` (bytes of the response body),
-    `environment` and `profile` (whose call it is, or ""), `token` (its number), `is_token_request`, and `problem` (why
-    the interaction cannot be read, or ""). If there is a problem, only the request is known.
+    answer came), `failure` (why no answer came, or ""), `elapsed` (seconds), `size` (bytes of the response body),
+    `environment` and `profile` (the caller's, or ""), `token` (number of the token, or None), `is_token_request`, and
+    `problem` (why the interaction cannot be read, or ""). If there is a problem, only the request is known.
     """
     interaction, problem = opened.interaction_or_error(number), ""
     if isinstance(interaction, CassetteCorrupt):
@@ -210,10 +210,10 @@ def row_of(opened: Contents, number: int, scrubber: Scrubber | None) -> dict[str
 
 
 def messages_of(interaction: Interaction, scrubber: Scrubber, characters: int = EXCERPT) -> dict[str, dict[str, Any]]:
-    """Return `request` and `response` of an interaction as they would be recorded today.
+    """Return the `request` and `response` of an interaction as they would be recorded today.
 
     Each has `headers` (pairs), `body` (its beginning as text, decompressed; JSON with one member per line), `size`
-    (bytes of the body as recorded), and `is_cut` (whether the body is longer).
+    (bytes of the body as recorded), and `is_cut` (whether `body` was cut off).
     """
     safe, shown = safe_to_show(interaction, scrubber), {}
     for name in ("request", "response"):

@@ -45,23 +45,23 @@ def scrub_cassette(
 ) -> pd.DataFrame:
     """Scrub a recording again, as if it had been recorded today.
 
-    Interactions in which nothing is replaced keep their bytes; a file of stock vcrpy is rewritten in our layout.
+    Interactions in which nothing is replaced keep their bytes; a stock vcrpy file is rewritten in our layout.
 
     Args:
         cassette: name or path.
-        rules: rules in addition to those of the project.
-        dry_run: True to change nothing.
-        settings: by default those of the project.
+        rules: rules to apply in addition to the project's rules.
+        dry_run: True to leave the file unchanged.
+        settings: defaults to the project's settings.
 
     Returns:
-        What is replaced, with one row for each interaction and kind: `number` (int64, from 1), `kind` (str, such as
+        The replacements, with one row for each interaction and kind: `number` (int64, from 1), `kind` (str, such as
         ACCESS_TOKEN, "address", "personal data" or "other") and `count` (int64).
 
     Raises:
         ConfigurationError: if the file is JSON.
-        CassetteBusy: if somebody is recording to the file.
-        SecretLeak: if it contains a secret that cannot be removed; nothing was changed.
-        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
+        CassetteBusy: if the file is being recorded to.
+        SecretLeak: if the file contains a secret that cannot be removed; nothing was changed.
+        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or cannot be read.
     """
     settings = as_settings(settings)
     recording = read_cassette(cassette, settings)
@@ -93,28 +93,28 @@ def prune_cassette(
 ) -> pd.DataFrame:
     """Show which interactions would be dropped from a recording or, with `dry_run=False`, drop them.
 
-    The others are scrubbed again, as by `scrub_cassette`, and keep their bytes if nothing is replaced in them. Their
-    numbers change, so a cell that drops by number must not run twice; this is why nothing is written by default.
+    The remaining interactions are scrubbed again, as by `scrub_cassette`, and keep their bytes if nothing in them is
+    replaced. Their numbers change, so by default nothing is written: a cell that drops by number must not run twice.
 
-    This drops the interactions with the given numbers and, in addition, the calls that meet all the other filters. A
+    This drops the interactions with the given numbers and, in addition, the calls that match all the other filters. A
     token request is dropped with the last of its calls.
 
     Args:
         cassette: name or path.
-        numbers: one or several, from 1.
+        numbers: one or more interaction numbers, from 1.
         method: drop calls with this method.
         uri: drop calls whose URI, or path with or without its query, matches this pattern (`*` is any text).
-        play_log: drop calls that are not played according to this log (see `check_cassettes`).
+        play_log: drop calls that were not played according to this log (see `check_cassettes`).
         dry_run: False to write the file; by default nothing is changed.
-        settings: by default those of the project.
+        settings: defaults to the project's settings.
 
     Returns:
         The interactions that are dropped, one row each: `number` (int64, from 1) and the columns of `Cassette.table()`.
 
     Raises:
         ConfigurationError: if an interaction does not exist, nothing would be left, or the file is JSON.
-        CassetteBusy: if somebody is recording to the file.
-        SecretLeak: if what is left contains a secret that cannot be removed; nothing was changed.
+        CassetteBusy: if the file is being recorded to.
+        SecretLeak: if a remaining interaction contains a secret that cannot be removed; nothing was changed.
         CassetteMiss, CassetteCorrupt: if the cassette does not exist, or cannot be read before or after the change.
     """
     settings = as_settings(settings)

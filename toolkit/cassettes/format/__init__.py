@@ -2,5 +2,5 @@
 
 `interactions` defines the fields, and `yaml_text` writes and reads the YAML. `contents.read` recognizes which program
 wrote a file and returns its interactions by number. In our own files it locates each interaction without parsing, and
-reads the usual layout itself. Anything unusual, and any file of stock vcrpy, needs a YAML parser.
+reads the usual layout itself. Anything unusual, and any stock vcrpy file, needs a YAML parser.
 """

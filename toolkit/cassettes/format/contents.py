@@ -4,10 +4,10 @@ In our own files, a byte search finds where each interaction begins, without par
 needed, without a YAML parser if it has the usual shape. A file that was reformatted in an editor, or that stock vcrpy
 wrote, is parsed as a whole.
 
-vcrpy stores what a client passed to it. So the body of a request may be text, bytes, a file, an iterator or, with
-aiohttp, JSON values; headers may be a mapping or a list of pairs, with one value or several; and other tools put the
-content of a response elsewhere. The time of such an interaction is its Date header, or else a fixed instant. Files of
-other recorders are recognized, so that the error says what they are.
+vcrpy stores what a client passed to it, so a request body may be text, bytes, a file, an iterator or, with aiohttp,
+JSON values, and headers may be a mapping or a list of pairs, with one value or several. Other tools store response
+content in other fields. The time of such an interaction comes from its Date header, or is a fixed instant. Files from
+other recorders are recognized, so that the error can name the recorder.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Contents:
     """The interactions of one file, by number from 0. Each is read when it is first needed.
 
     Attributes:
-        items: where they are.
+        items: the places of the interactions in the file.
         data: the bytes of one of our files with the recorder's layout, up to the end of the last complete item; None
             for a file that was parsed as a whole.
         is_foreign: True if stock vcrpy wrote the file, with real addresses and without our keys.
@@ -106,7 +106,7 @@ class Contents:
         raise found.with_traceback(None)
 
     def interaction_or_error(self, number: int) -> Interaction | CassetteCorrupt:
-        """Return an interaction, or the error that says why it cannot be read."""
+        """Return an interaction, or the error that explains why it cannot be read."""
         if number not in self._read:
             try:
                 self._read[number] = self._decoded(number)
@@ -237,7 +237,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read(data: bytes, *, source: str) -> Contents:
-    """Return the interactions in the bytes of a file; `source` is its name for messages."""
+    """Return the interactions in a file's bytes; `source` is the name of the file for messages."""
     if not data.strip():
         return Contents(source=source, raw=data)
     own = is_ours(data)
@@ -263,7 +263,7 @@ def read(data: bytes, *, source: str) -> Contents:
 
 
 def decode_usual(item: bytes) -> Interaction | None:
-    """Return the interaction in one of our items, or None if that needs a YAML parser."""
+    """Return the interaction in one of our items, or None if reading it needs a YAML parser."""
     if not (item.isascii() and item.startswith(_START)):
         return None
     try:
@@ -298,7 +298,7 @@ def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
     """Return an interaction as stock vcrpy reads it."""
     request, response = fields["request"], fields["response"]
     if "parsed_body" in {**request, **response}:
-        raise ValueError("a body is stored under 'parsed_body', as the serializer of pydantic-ai does")
+        raise ValueError("a body is stored under 'parsed_body', where pydantic-ai's serializer puts it")
     code = response.get("status_code")  # what vcrpy wrote for httpx before version 6
     status = response["status"] if code is None else {"code": code}
     read = from_fields({"request": {**request, "body": _sent(request)}, "response": {**response, "status": status}})
@@ -317,7 +317,7 @@ def _foreign_interaction(fields: Mapping[str, Any]) -> Interaction:
 
 
 def _sent(request: Mapping[str, Any]) -> Any:
-    """Return the body of a request as text, bytes or a file."""
+    """Return a request body as text, bytes or a file."""
     value = request.get("body")
     value = list(value) if isinstance(value, Iterator) else value
     if isinstance(value, list | tuple) and value and all(isinstance(chunk, bytes) for chunk in value):

@@ -67,9 +67,9 @@ class Interaction(NamedTuple):
         token_obtained: for a token request, what its token authorizes; None for other calls.
         failure: why no response arrived, in which case the response is NO_ANSWER; None if there is a response.
         tries: how often the request was sent; only the last response is recorded.
-        ended_early: True if the caller closed a stream of events before its end, or closed an error response without
-            reading it; the body is what was read.
-        pseudonyms: the pseudonym rules that it was recorded with, so that stand-ins are not replaced again.
+        ended_early: True if the caller closed an event stream before its end, or closed an error response without
+            reading it; the body is the part that was read.
+        pseudonyms: the pseudonym rules that the call was recorded with, so that stand-ins are not replaced again.
     """
 
     request: RecordedRequest
@@ -134,7 +134,7 @@ def is_uri(text: str) -> bool:
 
 
 def checked_uri(uri: str) -> str:
-    """Return a URI unchanged; raise a ValueError, which does not quote it, if it cannot be split into its parts."""
+    """Return a URI unchanged; if it cannot be split into its parts, raise a ValueError that does not quote it."""
     if not is_uri(uri):
         raise ValueError("a URI is not valid")
     return uri
@@ -165,7 +165,7 @@ def _by_name(headers: HeaderList) -> dict[str, list[str | bytes]]:
 
 
 def _order_of(headers: HeaderList) -> list[str] | None:
-    """Return the names of headers in their original order, or None if grouping by name keeps it."""
+    """Return the header names in their original order, or None if grouping by name keeps the order."""
     names = [name for name, _ in headers]
     if len(names) == len(set(names)):  # as in most messages
         return None
@@ -220,7 +220,7 @@ def in_order(headers: Any, order: Sequence[str] | None = None) -> HeaderList:
 
 
 def content_of(response: Mapping[str, Any]) -> bytes:
-    """Return the content of a response from where vcrpy or a related tool put it."""
+    """Return the content of a response from the field in which vcrpy or a related tool stored it."""
     what, body = "the response's content", response.get("body")
     if "content" in response and body is None:
         content = as_bytes(response["content"], what)
@@ -249,7 +249,7 @@ def as_bytes(value: Any, what: str) -> bytes:
 
 
 def grouped(headers: Any) -> list[tuple[str, list[str]]]:
-    """Return the values of headers by name: from a mapping or from pairs, each with one value or several."""
+    """Return header values by name, from a mapping or from pairs, each with one value or several."""
     pairs = list(headers.items()) if isinstance(headers, Mapping) else headers or []
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
         raise ValueError("'headers' is neither a mapping nor a list of pairs")

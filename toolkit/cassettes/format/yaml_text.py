@@ -1,9 +1,9 @@
 """Write and read the YAML of cassettes: exactly, safely and readably.
 
-Multi-line strings are written as blocks, others on one line. All output is ASCII, because stock vcrpy reads files in
-the machine's preferred encoding. Plain and single-quoted strings on one line, which are unambiguous, are read without a
-YAML parser, in a sixth of the time. Before a parser loads anything, the nesting depth and the size of expanded aliases
-are checked.
+Multi-line strings are written as blocks, other strings on one line. All output is ASCII, because stock vcrpy reads
+files in the machine's preferred encoding. Plain and single-quoted strings on one line, which are unambiguous, are read
+without a YAML parser, in a sixth of the time. Before a parser loads anything, the nesting depth and the size of
+expanded aliases are checked.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ def _on_one_line(text: str) -> str:
 
 
 def _block(text: str, margin: str) -> str:
-    """Return a string of several lines as a literal block."""
+    """Return a multi-line string as a literal block."""
     inner, lines = f"{margin}  ", text.removesuffix("\n")
     return f"{'|-' if lines == text else '|'}{inner}{_LINE_END.sub(inner, lines)}"
 
 
 def load_usual(lines: Iterable[str]) -> dict[str, Any]:
-    """Return the mapping in lines of block YAML, as `load` would.
+    """Parse lines of block YAML and return the mapping that `load` would return.
 
     Raises:
         ValueError, LookupError, AttributeError: if a YAML parser is needed.
@@ -138,7 +138,7 @@ def _value(scalar: str) -> Any:
 
 
 def _check(text: str, loader: Any) -> None:
-    """Refuse YAML that would crash a loader or exhaust memory."""
+    """Raise NotYaml for YAML that would crash a loader or exhaust memory."""
     import yaml
 
     # Node count and anchor of each open collection; the first entry is the document.

@@ -35,7 +35,7 @@ _shells: Final[list[Any]] = []
 
 
 def part_of(path: Path) -> Path:
-    """Return the path next to a cassette to which its replacement is recorded, with links in the folder resolved."""
+    """Return the path, next to a cassette, where its replacement is recorded. Links in the folder are resolved."""
     return Path(os.path.realpath(path.parent)) / f"{path.stem}.part{path.suffix}"
 
 
@@ -44,7 +44,7 @@ class Recorder:
 
     Args:
         path: the cassette. The file and its folder are created with the first interaction. The folder may be a link,
-            but a file that is itself a link is refused.
+            but the file must not be one.
         scrubber: removes secrets from what is written.
         anew: True to record to `part`, beside the file, until `finish` replaces the file with it. Otherwise
             interactions are added to the file. Before the first append, an incomplete last interaction is cut off, and
@@ -86,7 +86,7 @@ class Recorder:
         self.claim()
 
     def claim(self) -> Claim:
-        """Claim the file for this process until `release`."""
+        """Claim the file for this process until `release` is called."""
         claim = self._claim
         if claim is None or not claim.is_held:
             claim = self._claim = writer_lock.acquire(self.path)
@@ -108,7 +108,7 @@ class Recorder:
         """Cut off an incomplete last interaction.
 
         Returns:
-            False if the file is complete after all: another process is recording to it, or has just finished a write.
+            False if nothing needs repair: another process is recording to the file, or has just finished a write.
         """
         before = _stamp_of(self.path)
         try:
@@ -124,7 +124,7 @@ class Recorder:
         return _stamp_of(self.path) != before
 
     def append(self, interaction: Interaction) -> None:
-        """Scrub an interaction and write it; the recording is finished at the end of the cell or of the process."""
+        """Scrub an interaction and write it. A replacement file is finished at the end of the cell or process."""
         item = encode(scrub(interaction, self._scrubber))
         self._scrubber.known.check(item, where=f"The recorded {interaction.request.method} call in {self.path.name}")
         while not self._wrote(item):
@@ -133,7 +133,7 @@ class Recorder:
             _finish_later(self)
 
     def finish(self) -> None:
-        """Replace the file if everything was recorded again. The file stays claimed until `release`."""
+        """Replace the file if everything was recorded again. The file stays claimed until `release` is called."""
         if self.count and self._anew and self.file == self.part:
             claim = self.claim()
             with claim.lock, self._as_cassette_errors():
@@ -169,7 +169,7 @@ class Recorder:
             return True
 
     def _prepare(self, claim: Claim) -> Path:
-        """Return the file to append to. Repair it first if it is new to this claim or somebody else has changed it."""
+        """Return the file to append to. Repair it first if it is new to this claim or changed by another program."""
         file = self.file
         if file in claim.prepared and claim.prepared[file] == _stamp_of(file):
             return file
@@ -204,9 +204,9 @@ class Recorder:
 
 
 def _finish_later(recorder: Recorder) -> None:
-    """Finish a recorder after the next cell that succeeds, or at the exit of a script that did not fail.
+    """Arrange for a recorder to be finished after the next successful cell, or when a script exits without an error.
 
-    Until then it is kept alive.
+    Until then, the recorder is kept alive.
     """
     running = shell()
     if running is not None and not any(running is known for known in _shells):
@@ -218,7 +218,7 @@ def _finish_later(recorder: Recorder) -> None:
 
 
 def finish_now(part: Path | None = None) -> None:
-    """Finish this process's recordings to `part`, which is about to be opened again, or by default all of them.
+    """Finish this process's recordings to `part`, which is about to be opened again; if it is None, finish all of them.
 
     Errors become warnings, because nobody could catch them and the other recordings must be finished too.
     """
@@ -245,7 +245,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _stamp_of(file: Path) -> Stamp:
-    """Return a stamp that changes if somebody changes the file, or puts a link in its place."""
+    """Return a stamp that changes if the file is changed or replaced by a link."""
     try:
         status = os.lstat(file)
     except FileNotFoundError:
@@ -254,10 +254,10 @@ def _stamp_of(file: Path) -> Stamp:
 
 
 def _append(file: Path, data: bytes, stamp: Stamp, *, like: Path) -> Stamp:
-    """Append to a file, never a link, in one write, and return its stamp; undo a partial write, as on a full disk.
+    """Append to a file in one write, without following a link, and return its stamp; undo a partial write.
 
-    An empty or new file gets HEADER first. `stamp` is that of the file that was checked; None to create it, with the
-    permissions of `like` if that exists.
+    In an empty or new file, HEADER is written first. `stamp` is the stamp of the file that was checked; if it is None,
+    the file is created, with the permissions of `like` if `like` exists.
     """
     is_new = stamp is None
     descriptor = files.open_new(file, like=like) if is_new else files.open_plain(file, os.O_WRONLY | os.O_APPEND)
@@ -282,7 +282,7 @@ def _append(file: Path, data: bytes, stamp: Stamp, *, like: Path) -> Stamp:
 
 
 def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
-    """Return a scrubber with the addresses, the header prefix and the rules of a project, and with further rules."""
+    """Return a scrubber with a project's addresses, header prefix and rules, and with additional rules."""
     both = project_rules(settings)
     both = both | rules if rules else both
     return Scrubber(KnownSecrets(), addresses=settings.addresses, header_prefix=settings.header_prefix, rules=both)

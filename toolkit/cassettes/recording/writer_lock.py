@@ -24,10 +24,10 @@ Stamp = tuple[int, int, int] | None
 
 
 class Claim:
-    """The right of this process to record to a file, and the state that its recorders of that file share.
+    """The right of the process to record to a file, and the state that its recorders of that file share.
 
     Attributes:
-        lock: hold it while the file is read, written or replaced.
+        lock: to be held while the file is read, written or replaced.
         prepared: files that can be appended to, each with its stamp after our last write.
     """
 
@@ -39,7 +39,7 @@ class Claim:
 
     @property
     def is_held(self) -> bool:
-        """True if the claim is valid; in a forked child, it never is."""
+        """True if the claim is valid; a claim inherited by a forked child never is."""
         return _claims.get(self._lock_file) is self
 
 
@@ -99,7 +99,7 @@ def _locked(file: Path, lock_file: Path) -> FileLock | None:
     if lock is None:
         raise CassetteBusy(
             f"Another process is recording to {file}.",
-            "Close that session or shut down that kernel, or record to a cassette with another name.",
+            "Close the session that is recording or shut down its kernel, or record to a cassette with another name.",
             about="cassette",
         )
     return lock

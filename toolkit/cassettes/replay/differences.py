@@ -1,4 +1,4 @@
-"""The errors of replay, which describe how a request differs from the recording that is nearest to it."""
+"""Replay errors, which describe how a request differs from the nearest recording."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def differences(
 def json_places(value: Any, *, is_merged: bool = False) -> Iterator[tuple[str, str, Any]]:
     """Yield the path of each value in JSON, such as `$.legs[0].qty`, its parent path, and the value.
 
-    Outer values come first. If `is_merged`, all items of an array have one path, such as `$.legs[].qty`.
+    Outer values come first. If `is_merged` is True, all items of an array share one path, such as `$.legs[].qty`.
     """
     pending = deque([("$", "", value)])
     while pending:
@@ -164,7 +164,7 @@ def _text_of(body: bytes, *, is_shown: bool) -> str:
 
 
 def _difference(where: str, recorded: str | None, requested: str | None) -> str:
-    """Return two values that differ, shortened so that the difference shows; None means a missing value."""
+    """Describe two different values, shortened so that the difference is visible; None means a missing value."""
     left, right = (None if text is None else excerpt(text, _LONGEST) or "empty" for text in (recorded, requested))
     if recorded is None:
         return f"{where}not recorded, requested {right}"
@@ -195,7 +195,7 @@ def missing(
     with suppress(ConfigurationError):  # not a valid cassette name
         elsewhere = find_cassette(path.stem, settings).absolute()
     if elsewhere != path and elsewhere.is_file():
-        advice = f'A cassette of this name is in {elsewhere.parent}: to open it, pass "{excerpt(elsewhere.stem)}".'
+        advice = f'A cassette with this name is in {elsewhere.parent}: to open it, pass "{excerpt(elsewhere.stem)}".'
     elif not path.parent.is_dir():
         what += " Its folder does not exist either."
         advice = f"{advice} {HOW_TO_NAME_PROJECT}"
@@ -205,7 +205,7 @@ def missing(
 
 
 def all_played(file_name: str, request: RecordedRequest) -> CassetteMiss:
-    """Return the error of a strict cassette for a scrubbed request whose recordings were all played."""
+    """Return a strict cassette's error for a scrubbed request whose recordings have all been played."""
     return CassetteMiss(
         f"Every recording of {request.method} {excerpt(request.uri, 160)} in {file_name} has already been played.",
         "A strict cassette plays each recording once; without strict=True the last one repeats.",
@@ -214,7 +214,7 @@ def all_played(file_name: str, request: RecordedRequest) -> CassetteMiss:
 
 
 def left_over(file_name: str, count: int, unplayed: Sequence[str]) -> CassetteError:
-    """Return the error of a strict cassette with `count` recordings, some `unplayed` (given by method and URI)."""
+    """Return a strict cassette's error for `unplayed` recordings (given by method and URI), out of `count` in all."""
     shown = "".join(f"\n  {excerpt(head, 160)}" for head in unplayed[:_MOST_UNPLAYED])
     more = f"\n  and {len(unplayed) - _MOST_UNPLAYED} more" if len(unplayed) > _MOST_UNPLAYED else ""
     return CassetteError(

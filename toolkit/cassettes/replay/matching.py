@@ -1,8 +1,8 @@
-"""Find the recorded interactions that answer a request, using an index instead of comparing it with each recording.
+"""Find the recorded interactions that answer a request, using an index instead of comparing every recording.
 
-`match_on` takes vcrpy's names. Method and URI are read from the first lines of an item, so indexing thousands of items
-parses none of them. Headers, bodies and identities are compared only among the few items with the same method and URI;
-bodies are compared by meaning.
+`match_on` takes vcrpy's names. Method and URI are read from the first lines of an item, so thousands of items are
+indexed without parsing any. Headers, bodies and identities are compared only among the few items with the same method
+and URI; bodies are compared by meaning.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 
 
 class Identity(NamedTuple):
-    """The caller of a request; compared so that a recording of one profile does not answer a request of another.
+    """The caller of a request, compared so that one profile's recording does not answer another profile's request.
 
     Attributes:
         environment: name of the environment, or None for a client without a session.
-        profile: name of the credentials, or None without credentials, which matches every profile.
+        profile: name of the credentials; None, for a caller without credentials, matches every profile.
     """
 
     environment: str | None = None
     profile: str | None = None
 
     def includes(self, caller: Authorization | None) -> bool:
-        """Return True if this matches the caller of a recording, or matches every caller."""
+        """Return True if this identity matches the caller of a recording, or every caller."""
         return self == ANYONE or (
             caller is not None and self.environment == caller.environment and self.profile in (None, caller.profile)
         )
@@ -54,10 +54,10 @@ ANYONE: Final = Identity()
 
 @lru_cache(maxsize=1024)
 def _parts_of(uri: str) -> dict[str, Hashable]:
-    """Return the parts of a URI as httpx sends it, by vcrpy's names.
+    """Return the parts of a URI as httpx would send it, keyed by vcrpy's names.
 
-    Its path is percent-encoded and has no segments that are `.` or `..`: other clients write some paths differently,
-    and placeholders in foreign recordings are not percent-encoded.
+    The path is percent-encoded and has no `.` or `..` segments, because other clients write some paths differently, and
+    placeholders in foreign recordings are not percent-encoded.
     """
     parts = urlsplit(uri)
     path = parts.path or "/"
@@ -128,10 +128,10 @@ PARSED_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
 
 
 class Matcher:
-    """The parts of a request that must be equal to those of a recording.
+    """The parts of a request that must match the corresponding parts of a recording.
 
     Attributes:
-        names: vcrpy's names of the parts, and `identity`.
+        names: vcrpy's names for the parts, and `identity`.
         uses_identity: True if the caller must be the same.
     """
 
@@ -165,10 +165,10 @@ class _Group:
 
 
 class Index:
-    """Recordings by the parts of a request that must be equal.
+    """An index of recordings by the request parts that must match.
 
-    `heads` has a request with at least method and URI for each recording, in their order. `parse` returns an
-    interaction by its number; it is called only for those that share method and URI with a request.
+    `heads` has one request for each recording, in order, with at least a method and a URI. `parse` returns an
+    interaction by its number; it is called only for interactions whose method and URI match those of a request.
     """
 
     def __init__(self, matcher: Matcher, heads: Iterable[RecordedRequest], parse: Callable[[int], Interaction]) -> None:
@@ -205,7 +205,7 @@ class Index:
         return group.by_parts
 
     def _of_caller(self, identity: Identity, numbers: list[int]) -> list[int]:
-        """Return the caller's own recordings, or else those that do not say who called, which match every caller."""
+        """Return the caller's own recordings or, if there are none, those without a caller, which match everyone."""
         if identity == ANYONE or not self._matcher.uses_identity:
             return list(numbers)
         recordings = {number: self._parse(number) for number in numbers}

@@ -1,9 +1,9 @@
 """Play the recordings of a file, and remember which were played.
 
-If the variable TOOLKIT_PLAY_LOG names a folder, each process appends lines of JSON to its own file there: one when a
-cassette is opened, and one when an interaction is played for the first time after that. Programs that run notebooks or
-tests in other processes read these files to see what was played. Each line is a single write, so the log of a killed
-process is complete up to its last line.
+If the variable TOOLKIT_PLAY_LOG names a folder, each process appends JSON lines to its own file in that folder: one
+when a cassette is opened, and one when an interaction is played for the first time after that. Programs that run
+notebooks or tests in other processes read these files to see what was played. Each line is a single write, so the log
+of a killed process is complete up to its last line.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")  # of JSON
 
 
 class Player:
-    """Plays the interactions that were in a file when it was opened; arguments as for a cassette. Thread-safe.
+    """Plays the interactions that were in a file when it was opened. Thread-safe.
 
-    `file` is the path of the cassette, which errors and the play log name.
+    `match_on` and `strict` are as in `Cassette`; `file` is the cassette's path, which errors and the play log name.
     """
 
     def __init__(
@@ -88,9 +88,9 @@ class Player:
         return [f"{head.method} {head.uri}" for head in heads]
 
     def play(self, request: RecordedRequest, identity: Identity, *, as_written: bool = False) -> Interaction | None:
-        """Return the interaction that answers a request of a caller, or None.
+        """Return the interaction that answers a caller's request, or None.
 
-        Pass the scrubbed request, or pass `as_written` to find a recording that has exactly this request.
+        Pass the scrubbed request, or set `as_written` to find a recording that has exactly this request.
         """
         with self._lock:
             takes = self._find(request, identity, as_written=as_written)
@@ -137,7 +137,7 @@ class Player:
         )
 
     def _check(self, number: int, response: RecordedResponse) -> None:
-        """Refuse a response that the client cannot use, or whose body would exhaust memory when decompressed."""
+        """Raise CassetteCorrupt if a client cannot use a response, or its decompressed body would exhaust memory."""
         what = advice = ""
         try:
             decompress_body(response.headers, response.body)
@@ -178,7 +178,7 @@ class Player:
 
     @cached_property
     def _stand_ins(self) -> frozenset[str]:
-        """The pseudonyms in the file, by the rules of the scrubber and those stored with its interactions.
+        """The pseudonyms in the file, found by the scrubber's rules and the rules stored with the interactions.
 
         The whole file is parsed if there are such rules.
         """
@@ -193,7 +193,7 @@ class Player:
         return frozenset(text for text in found if len(text) >= SHORTEST_SECRET)
 
     def refuse_recorded_values(self, request: RecordedRequest) -> None:
-        """Refuse to send a caller's request if a value in it contains a placeholder or pseudonym of this recording."""
+        """Raise an error if a value in a caller's request contains a placeholder or pseudonym from this recording."""
         for place, text in _texts_of(request) if len(self._contents) else ():
             kind = self._kind_in(text)
             if kind:
@@ -226,7 +226,7 @@ def _texts_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
 
 
 def note_played(folder: Path, cassette: Path, number: int | None) -> None:
-    """Log that an interaction (numbered from 0) of a cassette is played or, with None, that the cassette is opened."""
+    """Log that an interaction (`number`, from 0) is played or, if `number` is None, that the cassette is opened."""
     line = json.dumps([os.path.realpath(cassette), number]).encode("ascii") + b"\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -239,9 +239,9 @@ def note_played(folder: Path, cassette: Path, number: int | None) -> None:
 
 
 def note_opened(cassette: Path) -> Path | None:
-    """Log that a cassette is opened, and return the folder of the log; None if nothing is logged.
+    """Log that a cassette is opened, and return the log folder; None if nothing is logged.
 
-    A project cannot choose the folder: the variable is ignored if its `.env` file sets it.
+    A project cannot choose the folder: the variable is ignored if the project's `.env` file sets it.
     """
     folder = own_variable(VARIABLE)
     if not folder:
@@ -251,7 +251,7 @@ def note_opened(cassette: Path) -> Path | None:
 
 
 def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
-    """Return the interactions that were played, by their numbers from 0, for each cassette that was opened.
+    """Return the numbers (from 0) of the interactions that were played, for each cassette that was opened.
 
     Keys are the real paths of cassettes. The set is empty for a cassette that was opened but not played.
     """

@@ -1,7 +1,7 @@
 """Read name-value pairs from text of any format: JSON (even in JSON strings), queries, settings, XML, and code.
 
-The distinct names are collected first. Values are read only if one of the names means a credential, so that text
-without one costs a single pass. A string is read in slices, because a search blocks all other threads.
+The distinct names are collected first. Values are read only if one of the names means a credential, so text without
+such names takes a single pass. Strings are read in slices, because a regex search blocks all other threads.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Notation(Enum):
 
 
 class Written(NamedTuple):
-    """A decoded value, and where and how it is written. `is_named` is False if only an outer object has the name."""
+    """A decoded value, its span and its notation. `is_named` is False if an outer object or a column has the name."""
 
     value: str
     start: int
@@ -80,7 +80,7 @@ class Written(NamedTuple):
 
 
 class CredentialField(NamedTuple):
-    """A value whose name is that of a credential."""
+    """A value with a credential name."""
 
     name: str
     place: Place
@@ -88,7 +88,7 @@ class CredentialField(NamedTuple):
 
 
 class Fields:
-    """The fields of credentials in a string.
+    """The credential fields in a string.
 
     Attributes:
         keys: the names in double quotes, which include all JSON keys.
@@ -114,7 +114,7 @@ class Fields:
                             done = written.end
 
     def _names(self, start: int) -> list[tuple[str, Place, bool, int]]:
-        """Return the credential names in a slice: place, whether in double quotes, and where the `:` or `=` ends."""
+        """Return the credential names in a slice: name, place, whether double-quoted, and the end of the `:` or `=`."""
         end = min(start + SLICE, len(self._text))
         backwards = self._text[max(0, start - _OVERLAP) : end][::-1]
         meanings: dict[str, tuple[str, Place]] = {}
@@ -279,7 +279,7 @@ def elements_in(text: str) -> Iterator[CredentialField]:
 
 
 def pairs_in(text: str) -> Iterator[CredentialField]:
-    """Yield the values of pairs such as `"name": "token", "value": "…"` if the name is that of a credential."""
+    """Yield the values of pairs such as `"name": "token", "value": "…"` that have a credential name."""
     if not any(map(text.__contains__, ("value", "Value", "content", "<"))):
         return
     for match in matches_in(_HEAD, text, longest=_LONGEST_TAG):

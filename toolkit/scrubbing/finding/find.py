@@ -62,7 +62,7 @@ _AFTER_SIGN: Final = 1 << 14  # characters, including the value; a longer value 
 
 
 def without_credentials(body: bytes) -> bytes:
-    """Return the body of a response with placeholders for the values under names that always mean a credential."""
+    """Return a response body with placeholders for the values under names that always mean a credential."""
     lower = body.lower()
     if body.isascii() and not any(word in lower for word in _MAY_NAME_ONE):
         return body
@@ -73,14 +73,14 @@ def without_credentials(body: bytes) -> bytes:
 
 
 class Finder(Walker):
-    """A walk over a message that replaces and notes its credentials.
+    """A walker that replaces and notes the credentials in a message.
 
     Args:
-        message: the kind of the message.
+        message: the kind of message.
         placeholder: returns the placeholder for a value, given its kind and text.
         has_rule: returns whether the user's rules name a field; if so, the rules decide what replaces its value.
-        whole: short credentials that requests of the recording used, with their placeholders.
-        others: strings that the message uses for something else, such as the parts of its path.
+        whole: short credentials from requests in the recording, with their placeholders.
+        others: strings that have another meaning in the message, such as the segments of its path.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Finder(Walker):
         self._used: dict[str, str] = {}
 
     def body(self, content_type: str, body: bytes) -> bytes:
-        """Return a decompressed body with credentials replaced; in pages and code, weak values are left as they are."""
+        """Return a decompressed body with credentials replaced; in pages and code, weak values are left unchanged."""
         is_data = body.lstrip()[:1] in (b"{", b"[")
         self._is_page = not is_data and any(word in content_type.lower() for word in _NOT_DATA)
         changed = super().body(content_type, body)
@@ -142,7 +142,7 @@ class Finder(Walker):
         return None if decision is None else self._replaced(decision, value)
 
     def header(self, name: str, value: str) -> str:
-        """Return the value of a header with credentials replaced."""
+        """Return a header value with credentials replaced."""
         lower = name.lower()
         if lower in _WITHOUT_CREDENTIALS:
             return value

@@ -1,7 +1,7 @@
 """Credentials that are recognized by their shape, anywhere in a string.
 
 These are PEM keys (RFC 7468), signed tokens (RFC 7519), what follows `Bearer` (RFC 6750) or `Basic` (RFC 7617), the
-password in a URL, webhook URLs, other credentials that are part of a path, and keys in the formats of providers.
+password in a URL, webhook URLs, other credentials that are part of a path, and keys in providers' formats.
 """
 
 from __future__ import annotations

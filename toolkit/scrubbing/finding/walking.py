@@ -142,11 +142,11 @@ def _is_form(media_type: str, text: str) -> bool:
 
 
 def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]) -> str:
-    """Return a header's value with a stand-in for each cookie's value; names, quotes and attributes do not change.
+    """Return a header value with a stand-in for each cookie value; names, quotes and attributes do not change.
 
     Args:
-        header: the name of the header in lower case.
-        value: the value of the header.
+        header: the header name in lower case.
+        value: the header value.
         stand_in: called with the name and value of a cookie; returns what to write instead of the value.
     """
     if value.count(";") > _MOST_FIELDS:
@@ -174,7 +174,7 @@ def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]
 
 
 class Part(NamedTuple):
-    """A part of a multipart body: the name of the field, or "", its header lines, and where the content is."""
+    """A part of a multipart body: the field name or "", the header lines, and the span of the content."""
 
     name: str
     head: bytes

@@ -48,7 +48,7 @@ class Rewriter(Walker):
         self._replace = replace
 
     def named(self, name: str, place: Place, value: str) -> str | None:  # noqa: ARG002 - rules ignore the place
-        """Return what to write instead of a named value, or None if no rule contains the name."""
+        """Return the replacement for a named value, or None if no rule contains the name."""
         treatment = self._rules.of_name(name)
         return None if treatment is None else self._replace(treatment, value)
 
@@ -90,7 +90,7 @@ class Rewriter(Walker):
 
 
 def _scalars(text: str, above: KeyPath) -> Iterator[tuple[KeyPath, int, int]]:
-    """Yield the path of every scalar in JSON, and where it starts and ends in the text."""
+    """Yield the path of every scalar in JSON, and its start and end in the text."""
     path: list[str | int] = []  # name or index of the current value in each object or array that is not closed yet
     awaits_name: list[bool] = []
     for match in _TOKEN.finditer(text):

@@ -1,4 +1,4 @@
-"""`Rules`: what a user wants replaced in addition to credentials, and the rules compiled for quick lookup.
+"""`Rules`, which define what to replace in addition to credentials, and their compiled form for quick lookup.
 
 Searches for patterns have a time limit, because recordings contain untrusted text, and the `toolkit.toml` of a cloned
 project can contain patterns too. Other threads can run during such a search.
@@ -53,8 +53,8 @@ class Rules:
         pseudonyms: names of fields and headers with personal data, or JSON paths, which begin with `$`. A value is
             replaced by the same stand-in everywhere, in the format of the value, so that tables can still be joined.
             Without the key, nobody can recover the value.
-        key: the key of the stand-ins, at least 16 characters. The default key is created in the user's configuration
-            folder at first use, so it differs from user to user.
+        key: the key for the stand-ins, with at least 16 characters. The default key is created in the user's
+            configuration folder at first use, so it differs from user to user.
 
     Raises:
         ConfigurationError: if a rule is malformed.
@@ -84,7 +84,7 @@ class Rules:
 
         Args:
             table: the table, whose keys are names of attributes.
-            where: where the table is, for messages.
+            where: the location of the table, for messages.
 
         Raises:
             ConfigurationError: if the table has an unknown key, or a rule is malformed.
@@ -101,7 +101,7 @@ class Rules:
         return any(getattr(self, name) for name in _LISTS)
 
     def __or__(self, other: Rules) -> Rules:
-        """Return the two sets of rules combined; if both have a key, that of `other` is used."""
+        """Return the two sets of rules combined; if both have a key, the one from `other` is used."""
         both = {name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name)))) for name in _LISTS}
         return Rules(**both, key=other.key or self.key)
 
@@ -126,7 +126,7 @@ _LISTS: Final = tuple(item.name for item in fields(Rules) if item.name != "key")
 
 
 class CompiledRules:
-    """Compiled rules, which say how to treat the value at each place in a message.
+    """Compiled rules, which determine how to treat the value at each place in a message.
 
     A treatment is the kind named in a placeholder, such as "ACCOUNT_PIN", or STAND_IN. `of_name` returns the treatment
     of a field or header with this name, or None.
@@ -172,7 +172,7 @@ class CompiledRules:
 def compile_pattern(text: str) -> tuple[str, Callable[[str], list[tuple[int, int]]]]:
     """Return the name of the group that a pattern replaces, or "", and a function that finds its matches in a string.
 
-    The function returns where each non-empty group begins and ends; a search that takes too long raises `SecretLeak`.
+    The function returns the start and end of each non-empty group. A search that takes too long raises `SecretLeak`.
 
     Raises:
         ConfigurationError: if the pattern is not a regular expression or is too long.

@@ -29,7 +29,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\"\\<>&%'`\x7f]")  # characters that som
 
 
 class Pseudonyms:
-    """The stand-ins made so far, and those of a recording.
+    """The stand-ins made so far, and those in a recording.
 
     Args:
         find_key: returns the key or None; if called with True, it creates a missing key.
@@ -48,22 +48,22 @@ class Pseudonyms:
         self._recorded = recorded
 
     def stand_in(self, value: str) -> str:
-        """Return the stand-in of a value; create the key if it is missing.
+        """Return the stand-in for a value; create the key if it is missing.
 
         Raises:
-            ConfigurationError: if the key cannot be read or made.
+            ConfigurationError: if the key cannot be read or created.
         """
         stand_in = self._of(value, makes_key=True)
         assert stand_in is not None  # noqa: S101 - there is a key now
         return stand_in
 
     def of_request(self, value: str, *, records: bool) -> str:
-        """Return the stand-in of a value in a request, or the value itself if it is a stand-in from a replay.
+        """Return the stand-in for a value in a request, or the value itself if it is a stand-in from a replay.
 
         Args:
             value: the value.
-            records: True if the request will be recorded, False if it is only looked up. A replay without a key knows
-                only stand-ins.
+            records: True if the request will be recorded, False if it is only looked up. Without a key, only the
+                stand-ins are available in a replay.
         """
         if value in self._values:
             return value
@@ -76,7 +76,7 @@ class Pseudonyms:
         return stand_in if records and len(value) < 6 else value
 
     def of_recorded(self, text: str) -> str | None:
-        """Return the stand-in of a string that no rule names if the recording has only the stand-in, else None."""
+        """Return the stand-in for a string that no rule names, or None unless the recording has only the stand-in."""
         if not self._recorded or text in self._values or self._is_recorded(text):
             return None
         stand_in = self._stand_ins.get(text)
@@ -91,7 +91,7 @@ class Pseudonyms:
             return [(Secret(value), stand_in) for value, stand_in in self._stand_ins.items()]
 
     def value_of(self, candidates: Iterable[str], stand_ins: Collection[str]) -> dict[str, str]:
-        """Return each candidate whose stand-in, under the existing key, is one of `stand_ins`, with its stand-in.
+        """Return each candidate whose stand-in under the existing key is in `stand_ins`, with its stand-in.
 
         A recording made with the rules contains only stand-ins. This finds the original values among other strings.
         """
@@ -177,7 +177,7 @@ def user_key(makes: bool) -> bytes | None:
     """Return the key in the user's configuration folder, or None; create a missing key if `makes` is True.
 
     Raises:
-        ConfigurationError: if the key cannot be read or made.
+        ConfigurationError: if the key cannot be read or created.
     """
     try:
         return folders.user_key(_KEY, makes=makes)

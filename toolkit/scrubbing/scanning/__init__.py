@@ -1,7 +1,7 @@
 """`scan_files` looks for secrets in existing files.
 
-`files` goes through files and folders, `contents` expands what is in a file, and `source_text` searches one string with
-the recorder's detection engine. `findings` defines the results and their reports; `allow` reads `toolkit.toml`.
+`files` goes through files and folders, `contents` unpacks files, and `source_text` searches one string with the
+recorder's detection engine. `findings` defines the results and their reports; `allow` reads `toolkit.toml`.
 """
 
 from toolkit.scrubbing.scanning.files import scan_files

@@ -46,14 +46,14 @@ class AllowList:
         self._used: set[int] = set()
 
     def allows(self, finding: Finding) -> bool:
-        """Check whether an entry allows a finding, and note that it is used."""
+        """Check whether any entry allows a finding, and mark the entries that do as used."""
         relative = workspace_path(finding.path, self._project) if self._entries else ""
         allowing = [number for number, entry in enumerate(self._entries, start=1) if _is_met(entry, finding, relative)]
         self._used.update(allowing)
         return bool(allowing)
 
     def unused(self) -> tuple[str, ...]:
-        """Describe the entries that allowed nothing."""
+        """Return descriptions of the entries that allowed no finding."""
         words = [
             f"entry {at} of the allow list in [scan] matches nothing: {', '.join(entry.values())}"
             for at, entry in enumerate(self._entries, start=1)

@@ -1,6 +1,6 @@
 """Extract what a file contains: archives, compressed data, notebooks, text in any encoding, base64 in text, other data.
 
-What is extracted is opened in turn, and its bytes are counted, so a small file that expands endlessly is abandoned.
+Extracted data is opened in turn, and its size is counted, so that a small file that expands endlessly is abandoned.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Opener:
                 archive = zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read(_LARGEST)))
                 for entry in archive.infolist():
                     if entry.flag_bits & 1:
-                        self.notes.add("a member of it is encrypted")
+                        self.notes.add("it contains an encrypted archive member")
                     else:
                         yield entry.filename, archive.open(entry)
             elif compression.is_archive(head):
@@ -156,7 +156,7 @@ class Opener:
             line += text.count("\n")
 
     def _text(self, text: str, place: Callable[[int], TextPlace], depth: int) -> Iterator[FileText]:
-        """Yield a string, and what it contains in base64."""
+        """Yield a string, and the contents of the base64 data in it."""
         text = _COLOUR.sub("", text)  # colour codes may separate a name from its value
         line, done, parts = 1, 0, []
         for start, end, data in _base64_in(text):
@@ -221,7 +221,7 @@ def _place(base: TextPlace, first: int, line: int) -> TextPlace:
 
 
 def _base64_in(text: str) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the start, end and data of base64 runs that decode to text or a known format; long others have no data."""
+    """Yield the start, end and data of base64 runs of text or a known format; other long runs have no data."""
     end = 0
     for match in _RUN.finditer(text.encode("ascii", "replace").translate(_IS_DIGIT)):
         if match.start() >= end:

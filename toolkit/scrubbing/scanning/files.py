@@ -1,4 +1,4 @@
-"""Scan files and folders, and leave out what the project allows.
+"""Scan files and folders, and leave out the findings that the project allows.
 
 Hidden files are included, since `.env` and `.netrc` contain credentials, and so are hidden folders in which people keep
 settings. Other hidden folders, caches, installed packages and links to folders are skipped, and listed in the result.
@@ -35,12 +35,12 @@ Paths = str | Path | Iterable[str | Path]
 def scan_files(
     paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = (), settings: Settings | None = None
 ) -> FindingList:
-    """Look in files for the secrets that the process knows, and for values that look like secrets.
+    """Search files for the secrets that the process knows, and for values that look like secrets.
 
     Args:
         paths: files and folders.
-        secrets: strings to look for in every form.
-        settings: the settings with the table [scan]; by default those of the project.
+        secrets: additional strings to search for in every form.
+        settings: the settings with the table [scan]; defaults to the project's settings.
 
     Raises:
         ConfigurationError: if a path does not exist or cannot be read, or the settings are invalid.

@@ -28,7 +28,7 @@ _WHAT_TO_DO: Final = "check each place, revoke each real secret, and remove it f
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
 _MORE: Final = f"{PAGE} in the toolkit's repository has the steps for each kind of secret and file."
 _ADVICE: Final = (
-    "First revoke each secret with its issuer, and check there what it was used for.",
+    "First revoke each secret with its issuer, and find out what it has been used for.",
     "Clean the file: clear a notebook's outputs, scrub a recording with toolkit cassettes scrub, delete a log.",
     "Keep the value in an environment variable, or save it with toolkit credentials add.",
     "If it was committed: git filter-repo --invert-paths --path FILE removes the file from git's history.",
@@ -44,7 +44,7 @@ class Finding:
         path: the file.
         line: line number, from 1, in the file, or in the text inside a container such as an archive.
         kind: a description of what was found, never the text itself.
-        cell: number of the cell of a notebook, from 1; None for everything else.
+        cell: number of the notebook cell, from 1; None in other files.
         part: where in the file: in a notebook "source", "output text/html" or "widget state"; in an archive, a name;
             empty for a file that is read directly.
         fingerprint: six hex digits that identify the finding in `toolkit.toml`, even if it moves.
@@ -83,12 +83,12 @@ class FindingList(list[Finding]):
     """A list of findings, shown as a table in notebooks and terminals.
 
     Attributes:
-        files: how many files were read.
+        files: number of files that were read.
         unreadable: what could not be read.
         skipped: the folders that were not searched: hidden ones, caches, installed packages and links.
         allowed: number of findings that `toolkit.toml` allows; they are not in the list.
         unused_allowances: descriptions of the entries in `toolkit.toml` that match no finding.
-        project: the folder of the project.
+        project: the project folder.
     """
 
     files: int = 0
@@ -107,7 +107,7 @@ class FindingList(list[Finding]):
         return [printable(line).replace("\n", " ") for line in lines]
 
     def count_words(self) -> str:
-        """Return a string with the number of findings and of files."""
+        """Return the number of findings and the number of files that have them, as a string."""
         files = len({finding.path for finding in self})
         return f"{count_text(len(self), 'finding')} in {count_text(files, 'file')}"
 

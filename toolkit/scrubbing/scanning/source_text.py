@@ -1,4 +1,4 @@
-"""Find what looks like a secret in text: recordings, source code, settings, commands and prose.
+"""Find values that look like secrets in text: recordings, source code, settings, commands and prose.
 
 Most values are found by the same functions as in a recording, and graded by their strength. In files, a strong value
 may also follow a name with no colon or other field syntax between them (`--token ...`, `| password | ... |`,
@@ -87,7 +87,7 @@ class _Hit(NamedTuple):
 
 
 def secrets_in(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the line, kind and value of whatever looks like a secret in a string."""
+    """Yield the line, kind and value of everything in a string that looks like a secret."""
     seen: set[tuple[int, str]] = set()
     level = text
     for _ in range(_LEVELS + 1):

@@ -1,6 +1,6 @@
 """The pytest plugin: tests that replay recordings, and notebooks as tests.
 
-`plugin` has the fixtures, options and hooks; pytest loads it in every run, so it imports the other modules only when
-they are used. `item_cassette` opens a test's cassette, refuses connections while the test replays, and finishes the
+`plugin` defines the fixtures, options and hooks. pytest loads it in every run, so it imports other modules only when
+they are used. `item_cassette` opens a test's cassette, blocks connections while the test replays, and finishes the
 cassette afterwards.
 """

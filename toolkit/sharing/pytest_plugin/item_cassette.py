@@ -1,8 +1,8 @@
-"""The cassette of one test: opened before the test as its markers specify, and finished or set aside afterwards.
+"""The cassette for one test, opened before the test as its markers specify, and finished or set aside afterwards.
 
-While the test replays, connections to other machines and to servers on this one are refused, in all threads. To do so,
-functions of the `socket` module, which httpx, requests, urllib and asyncio use, are replaced. Unix sockets and
-listening sockets remain allowed. This catches code that should replay but does not; it is not a sandbox.
+While the test replays, connections to other machines and to servers on this machine are blocked in all threads. To do
+so, the `socket` functions that httpx, requests, urllib and asyncio use are replaced. Unix sockets and listening sockets
+remain allowed. This catches code that should replay but does not; it is not a sandbox.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*")
 
 @dataclass(frozen=True, slots=True)
 class CassetteChoice:
-    """The arguments of a test's markers; the positional ones are in `names`."""
+    """The arguments of a test's markers. Positional arguments are in `names`."""
 
     names: tuple[Any, ...] = ()
     environment: str | None = None
@@ -57,7 +57,7 @@ class CassetteChoice:
 
 
 def choice_of(marks: Iterable[Any]) -> CassetteChoice:
-    """Return the choices of a test's markers. Each argument is taken from the closest marker that has it."""
+    """Return the arguments of a test's markers. Each argument is taken from the closest marker that sets it."""
     chosen: dict[str, Any] = {}
     for mark in reversed(list(marks)):
         chosen |= {**({"names": mark.args} if mark.args else {}), **mark.kwargs}
@@ -76,9 +76,9 @@ def project_settings(module: Path) -> Settings:
 
 
 class Playing:
-    """Opens the cassette of the running test; `cassette` is None if there is no recording and `is_needed` is False.
+    """Opens the running test's cassette. `cassette` is None if there is no recording and `is_needed` is False.
 
-    While the test replays, connections are refused. Sessions without their own cassette use this one. If the test
+    While the test replays, connections are blocked. Sessions without their own cassette use this one. If the test
     fails, its recording is moved to `aside`.
     """
 
@@ -102,7 +102,7 @@ class Playing:
             self._guard.enter_context(network_blocked(hosts, self._refusal))
 
     def session_arguments(self, live: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments for the test's session; `live` contains those used for recording."""
+        """Return the arguments for the test's session. `live` contains the arguments for recording."""
         arguments: dict[str, Any] = {"settings": self.settings, **live, "cassette": self.cassette}
         arguments["environment"] = self.choice.environment or live.get("environment")
         if self.cassette is not None and self.cassette.records and self.choice.credentials is not None:
@@ -110,9 +110,9 @@ class Playing:
         return arguments
 
     def end(self, *, well: bool) -> str:
-        """Finish the recording, and return what is wrong with it or with the replay, or an empty string.
+        """Finish the recording, and return any problem with it or with the replay, or an empty string.
 
-        If the test failed, or something is wrong, the new recording is set aside and the old one stays in place.
+        If the test failed or there is a problem, the new recording is set aside and the old one stays in place.
         """
         self._guard.close()
         cassette = self.cassette
@@ -146,7 +146,7 @@ class Playing:
             if item.get_closest_marker("vcr") is not None:
                 # pytest-recording would write to the same file, and it does not remove secrets.
                 raise ConfigurationError(
-                    f"{item.nodeid} has the marker vcr too, and both would use the same cassette.",
+                    f"{item.nodeid} also has the marker vcr, and both markers would use the same cassette.",
                     f'Remove one of the markers, or name a cassette: @pytest.mark.{MARKER}("...").',
                     about="name",
                 )
@@ -160,7 +160,7 @@ class Playing:
         pieces = [interactions.HEADER]
         for file in files:
             if not file.is_file():
-                raise CassetteMiss(f"The cassette {file} does not exist.", "Record it alone first.")
+                raise CassetteMiss(f"The cassette {file} does not exist.", "Record it on its own first.")
             note_opened(file)
             opened = contents.read(file.read_bytes(), source=file.name)
             pieces += [interactions.encode(opened.interaction(number)) for number in range(len(opened))]
@@ -178,15 +178,15 @@ class Playing:
             raise error.reworded(error.what, f"Record it while online: pytest {_OPTION}.") from None
 
     def _secrets_in(self, recorded: Path) -> str:
-        """Describe what looks like a secret in a new recording."""
+        """Return a description of what looks like a secret in a new recording, or an empty string."""
         findings = scan_files(recorded, settings=self.settings)
         lines = [f"line {each.line}: {each.kind}" for each in findings]
         if not lines:
             return ""
         return (
-            f"The new recording of {self.path.name} has what looks like a secret: {'; '.join(lines)}\n"
-            "It was set aside. Name the fields to remove under [scrubbing] in toolkit.toml and record again; if a "
-            "value is not a secret, allow it under [scan]."
+            f"The new recording of {self.path.name} contains what looks like a secret: {'; '.join(lines)}\n"
+            "The recording was set aside. Name the fields to remove under [scrubbing] in toolkit.toml and record "
+            "again. If a value is not a secret, allow it under [scan]."
         )
 
     def _refusal(self, host: str) -> NetworkBlocked:
@@ -195,7 +195,7 @@ class Playing:
             return NetworkBlocked(what, f"Record it: pytest {_OPTION}.", about="network")
         return NetworkBlocked(
             f"This test replays {self.path.name}, so it may not connect to {host}.",
-            "Call through toolkit_session or toolkit_cassette.transport(); or allow the host: "
+            "Use toolkit_session or toolkit_cassette.transport(), or allow the host: "
             f'@pytest.mark.{MARKER}(allowed_hosts=["..."]).',
             about="network",
         )
@@ -204,7 +204,7 @@ class Playing:
 def mode_in_force(option: str | None, marked: str | None, *, has_recording: bool) -> str:
     """Return the mode to open a cassette with; `none` by default. A marker with `none` overrides the command line.
 
-    A new recording uses the mode `all`, which writes beside the old file and replaces it at the end. So `once` becomes
+    A new recording uses the mode `all`, which writes a new file and replaces the old one at the end. So `once` becomes
     `all` if there is no recording, and `none` if there is one.
     """
     mode = marked if option is None or marked == "none" else option
@@ -215,7 +215,7 @@ def mode_in_force(option: str | None, marked: str | None, *, has_recording: bool
 
 @contextmanager
 def live_sessions(live: Mapping[str, Any]) -> Iterator[None]:
-    """Fill in the missing arguments of sessions that the code under test opens, from `live`."""
+    """Use `live` to fill in the missing arguments of sessions that the code under test opens."""
 
     def with_defaults(original: Callable[..., None]) -> Callable[..., None]:
         def opened(self: Any, *args: Any, **options: Any) -> None:
@@ -232,9 +232,9 @@ def live_sessions(live: Mapping[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBlocked]) -> Iterator[None]:
-    """Refuse connections and lookups until the block ends, with the error that `refusal` makes for a host.
+    """Block connections and lookups until the context ends, and raise the error that `refusal` returns for the host.
 
-    `allowed` has host names or addresses; "*" matches any characters, and "localhost" every loopback address.
+    `allowed` contains host names or addresses. "*" matches any characters, and "localhost" every loopback address.
     """
     patterns = [*map(str.lower, allowed), *(["127.*", "::1"] if "localhost" in allowed else [])]
     resolved = set[str]()  # addresses of the hosts that are allowed by name

@@ -1,4 +1,4 @@
-"""The fixtures, options and hooks of the plugin. pytest loads this in every run, so it imports other modules late.
+"""The plugin's fixtures, options and hooks. pytest loads this in every run, so other modules are imported late.
 
 `--toolkit-unused` lists the cassettes that no test opened, and `--toolkit-verify` runs notebooks as tests.
 """
@@ -23,13 +23,13 @@ _T = TypeVar("_T")
 _FIXTURES = ("toolkit_cassette", "toolkit_session", "toolkit_async_session")
 _MARKER = (
     "toolkit_cassette(*names, environment=None, credentials=None, mode=None, strict=True, match_on=None, "
-    "secrets=(), rules=None, allowed_hosts=()): replay cassettes of the toolkit: names in the project's cassettes "
-    "folder, or paths; by default cassettes/<module>/<test>.yaml beside the test. Sessions that the test opens "
+    "secrets=(), rules=None, allowed_hosts=()): replay toolkit cassettes, given as names in the project's cassettes "
+    "folder or as paths (default: cassettes/<module>/<test>.yaml beside the test). Sessions that the test opens "
     "without a cassette use it."
 )
 _RECORDING = {
-    "once": "record the cassettes that do not exist",
-    "new_episodes": "replay what is recorded, and add the rest",
+    "once": "record cassettes that do not exist yet",
+    "new_episodes": "replay recorded calls, and record new ones",
     "all": "record everything again; the old cassette is replaced if the test passes",
 }
 _PLAY_LOG = "TOOLKIT_PLAY_LOG"  # names the folder in which all processes log what they open
@@ -51,13 +51,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--toolkit-verify",
         action="store_true",
         default=False,
-        help="collect notebooks too: run each offline and compare with the saved outputs, as `toolkit verify` does",
+        help="also collect notebooks: run each offline and compare with the saved outputs, as `toolkit verify` does",
     )
     parser.addini("toolkit_allowed_hosts", "hosts that replaying tests may connect to", type="args", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and with `--toolkit-unused` the plugin that lists unused cassettes."""
+    """Register the marker and, if `--toolkit-unused` is given, the plugin that lists unused cassettes."""
     config.addinivalue_line("markers", _MARKER)
     if config.getoption("toolkit_unused"):
         config.pluginmanager.register(UnusedCassettes(config), "toolkit-unused")
@@ -72,10 +72,10 @@ def _toolkit_marked(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture
 def toolkit_live() -> dict[str, Any]:
-    """Arguments of `tk.Session` for recording, such as credentials and settings; override it if necessary.
+    """Arguments to `tk.Session` for recording, such as credentials and settings. Override this fixture if necessary.
 
-    Sessions that the code under test opens also take missing arguments from it. The fixture is used only when something
-    is recorded, so a practice service, for example, starts only then:
+    Sessions that the code under test opens also take missing arguments from this fixture. It is used only when
+    something is recorded, so a practice service, for example, starts only then:
 
         @pytest.fixture(scope="session")
         def toolkit_live():
@@ -87,7 +87,7 @@ def toolkit_live() -> dict[str, Any]:
 
 @pytest.fixture
 def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None]:
-    """The cassette of the test, a `tk.Cassette`, in strict replay unless something is to be recorded."""
+    """The test's cassette, a `tk.Cassette`, in strict replay unless something is to be recorded."""
     from toolkit.sharing.pytest_plugin.item_cassette import Playing, live_sessions
 
     item: Any = request.node
@@ -104,7 +104,7 @@ def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None
 
 @pytest.fixture
 def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> Iterator[Session]:
-    """A `tk.Session` with the cassette of the test. Recording needs credentials; see `toolkit_live`."""
+    """A `tk.Session` with the test's cassette. Recording needs credentials; see `toolkit_live`."""
     from toolkit.session.session import Session
 
     with _or_fail(lambda: Session(**_arguments(request, toolkit_cassette))) as session:
@@ -126,7 +126,7 @@ def _arguments(request: pytest.FixtureRequest, cassette: Cassette) -> dict[str, 
 
 
 def _or_fail(make: Callable[[], _T]) -> _T:
-    """Return the result of a function; if it fails, fail the test with the error's two lines instead of a traceback."""
+    """Return a function's result or, if it raises a toolkit error, fail the test with its message and no traceback."""
     __tracebackhide__ = True
     from toolkit.core.errors import ToolkitError
 
@@ -162,10 +162,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
 
 
 class UnusedCassettes:
-    """Prints, below the tests, the cassettes that no test opened.
+    """Prints the cassettes that no test opened, in the terminal summary.
 
-    All processes of the run, including the kernels of notebooks, log the cassettes that they open. What
-    pytest-recording opens is logged as well.
+    All processes in the run, including notebook kernels, log the cassettes that they open. The cassettes that
+    pytest-recording opens are logged too.
     """
 
     def __init__(self, config: pytest.Config) -> None:

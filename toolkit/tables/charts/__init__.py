@@ -1,7 +1,7 @@
-"""Charts of tokens, calls and balances, drawn with matplotlib from the tables of a session.
+"""Charts of tokens, calls and balances, drawn with matplotlib from a session's tables.
 
-`drawing` has the three charts (add another one there, and export it here and in `toolkit`); what they share, such as
-the style, is in `figure`. Importing this package requires matplotlib, so it is imported only when a chart is drawn.
+`drawing` contains the three charts (add new ones to `drawing`, and export them here and in `toolkit`); the parts that
+they share, such as the style, are in `figure`. The package imports matplotlib, so it is loaded only to draw a chart.
 """
 
 from toolkit.core.errors import ConfigurationError, how_to_install

@@ -48,17 +48,17 @@ def balances(
 ) -> Chart:
     """Draw balances as bars, largest first, with an axis for each currency; the title gives the number of records.
 
-    If a currency has more than eight balances, the eight largest have a bar each, and the sum of the others is written
-    below. Amounts are added up only if they are known to be in one currency.
+    If a currency has more than eight balances, the eight largest have a bar each, and the sum of the other balances is
+    written below. Amounts are added up only if they are known to be in the same currency.
 
     Args:
         accounts: a table such as `session.accounts()`.
-        by: column to group the accounts by; a bar is the sum of a group. By default each account has a bar.
-        amount: column of the balances; by default the first of equity, balance, portfolio_value and cash.
-        currency: column with the currencies, or the one currency of all amounts, such as "USD"; by default the column
-            currency, currency_code or iso_currency_code, with the prefix of `amount` if that has dots.
-        source: the session that the table came from, or a string; by default the table's `attrs["source"]`, which
-            sessions set for their tables and `tabulate` sets for their responses.
+        by: column to group the accounts by; each bar is the sum of a group. By default, each account has a bar.
+        amount: column of balances; defaults to the first of equity, balance, portfolio_value and cash.
+        currency: column of currencies, or one currency for all amounts, such as "USD"; defaults to the column currency,
+            currency_code or iso_currency_code, with the same dotted prefix as `amount` if it has one.
+        source: the session that the table came from, or a string; defaults to the table's `attrs["source"]`, which
+            sessions set for their tables and `tabulate` sets for responses from sessions.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
@@ -92,7 +92,7 @@ def balances(
 
 
 def _currencies(table: pd.DataFrame, amount: str, currency: str | None) -> Any:
-    """Return the one currency of all records, or the currency of each."""
+    """Return one currency for all records, or the currency of each record."""
     if currency is not None:
         currency = as_text(currency, about="currency", example='"USD"')
         return table[currency].astype(object).fillna(_UNKNOWN).map(str) if currency in table.columns else currency
@@ -143,18 +143,17 @@ def token_timeline(
     """Draw the lifetime of each access token and the calls that were made with it.
 
     A bar is the lifetime of a token, a dot is a call that the token authorized, and a cross is a failed call. If there
-    are more than eight tokens, the last eight have a bar each, and the earlier calls are counted below.
+    are more than eight tokens, the last eight have a bar each, and earlier tokens and their calls are counted below.
 
     Args:
         session: the session that used the tokens; not needed if both tables are given.
         tokens: a table such as `session.tokens()`.
         calls: a table such as `session.calls()`.
-        source: the session that the tables come from, or a string; by default, what a session wrote to
-            `attrs["source"]`.
+        source: the session that the tables came from, or a string; defaults to the tables' `attrs["source"]`.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
-        TabulationError: if a table lacks a column of tokens or calls, or if several tokens have the same number.
+        TabulationError: if a table lacks a required column, or if several tokens have the same number.
     """
     tokens = table_of(session, "tokens", tokens, "issued", "expires", "remaining", "state", "calls")
     calls = table_of(session, "calls", calls, "when", "status", "token")
@@ -196,16 +195,16 @@ def call_latencies(session: Any = None, *, calls: pd.DataFrame | None = None, so
     """Draw how long each call took, by endpoint, the slowest endpoint first.
 
     A dot is a call, a cross is a failed call, and a line marks the median. If there are more than eight endpoints, the
-    eight with the most calls have a row each, and the number of the others is written below.
+    eight with the most calls have a row each, and the other endpoints and their calls are counted below.
 
     Args:
-        session: the session that made the calls; not needed with `calls`.
+        session: the session that made the calls; not needed if `calls` is given.
         calls: a table such as `session.calls()`.
-        source: the session that the table came from, or a string; by default what a session wrote to `attrs["source"]`.
+        source: the session that the table came from, or a string; defaults to the table's `attrs["source"]`.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
-        TabulationError: if the table lacks a column of calls.
+        TabulationError: if the table lacks a required column.
     """
     calls = table_of(session, "calls", calls, "method", "path", "status", "elapsed")
     finished = calls[calls["elapsed"].notna()].reset_index(drop=True)

@@ -1,10 +1,10 @@
 """The parts that all charts share: their arguments, a figure with a fixed style, and marks and rows on it.
 
-The same data gives a byte-for-byte identical chart on every machine and in every run. Its style is fixed: the user's
-matplotlib styles do not change it, and it does not change them. It is drawn on white, and a dark page inverts its
-lightness, so that text and marks keep their contrast; in print it stays white. Its text stays readable in a narrow
-window. Names and numbers are above the marks of their row, so that no line runs through them. Readers who cannot see a
-chart get its rows as text.
+The same data gives a byte-for-byte identical chart on every machine and in every run. The style is fixed: it neither
+depends on the user's matplotlib styles nor changes them. Charts are drawn on white. On a dark page, their lightness is
+inverted, so that text and marks keep their contrast; in print, they stay white. Text stays readable in a narrow window.
+Names and numbers are above their row's marks, so that no line runs through them. Readers who cannot see a chart get its
+rows as text.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Chart(Figure):
     Attributes:
         title: what the chart shows.
         source: where its data came from.
-        rows: each bar or line in words, from the top.
+        rows: the label and value of each row, from the top.
     """
 
     title: str = ""
@@ -144,7 +144,7 @@ def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple
 
 
 def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: str = "") -> None:
-    """Write the label of each row above its marks on the left, and its value on the right; the first row is on top.
+    """Write each row's label above its marks on the left, and its value on the right; the first row is on top.
 
     If there are no rows, `nothing` is shown, such as "No call has finished."
     """
@@ -184,7 +184,7 @@ def table_of(session: Any, name: str, table: pd.DataFrame | None, *columns: str)
     is_session = hasattr(session, "calls") and hasattr(session, "tokens")
     if not is_session and (session is not None or table is None):
         what = f"This chart needs a session, not {type(session).__name__}."
-        raise TabulationError(what, f"Pass one, or {name}=session.{name}().", about="session")
+        raise TabulationError(what, f"Pass a session, or {name}=session.{name}().", about="session")
     table = getattr(session, name)() if table is None else table
     check_columns(table, *columns, about=name)
     return table

@@ -1,9 +1,9 @@
 # ruff: noqa: INP001 - a script, not part of a package
 """Block network access in the Python process of a kernel that verifies a notebook, before the notebook runs.
 
-PYTHONPATH points here: Python imports the first `sitecustomize` that it finds, in the kernel and in every process that
-it starts. An audit hook, which cannot be removed, refuses network sockets; Unix sockets are allowed, because the kernel
-uses them. This catches code that should replay but does not; it is not a sandbox.
+PYTHONPATH contains this folder. Python imports the first `sitecustomize` that it finds, in the kernel and in every
+process that the kernel starts. An audit hook, which cannot be removed, blocks network sockets. Unix sockets are
+allowed, because the kernel uses them. This catches code that should replay calls but does not; it is not a sandbox.
 """
 
 from __future__ import annotations
