@@ -83,7 +83,7 @@ def is_code(name: str) -> bool:
 
 
 def is_key(name: str) -> bool:
-    """Return True if values under this name tell records apart: account numbers do, phone numbers do not."""
+    """Return True if values with this name identify records: account numbers do, phone numbers do not."""
     parts = words(name)
     return not _KEY_WORDS.isdisjoint(parts[-1:]) and _CONTACT_WORDS.isdisjoint(parts)
 

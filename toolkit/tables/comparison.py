@@ -134,7 +134,7 @@ def _list(names: Sequence[Any]) -> str:
 
 
 def _keys(table: pd.DataFrame, key: list[Any], side: str) -> pd.DataFrame:
-    """Return the key columns, and the row numbers in a column that is named after the side."""
+    """Return the key columns, and a column of row numbers named after the side."""
     keys = table[key].reset_index(drop=True)
     for problem, is_affected in (("missing", keys.isna().any(axis=1)), ("repeated", keys.duplicated())):
         if is_affected.any():
@@ -197,7 +197,7 @@ def _with_types(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _series(values: list[Any]) -> pd.Series[Any]:
-    """Return values with the type that they share, or as objects."""
+    """Return values with their common type, or as objects if they have none."""
     kinds = set(map(type, values)) - {type(None)}
     if kinds and (kinds <= {int, float} or (len(kinds) == 1 and kinds.isdisjoint((*_LISTS, dict)))):
         with suppress(*MISFIT):

@@ -173,7 +173,7 @@ def _rows_of_arrays(value: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _keyed_members(value: Any) -> dict[str, Any]:
-    """Return the records, or lists of records, whose keys are data such as symbols or dates; {} for other keys."""
+    """Return the records, or lists of records, if their keys are data such as symbols or dates; otherwise {}."""
     members = {
         name: member
         for name, member in (value.items() if isinstance(value, dict) else ())
@@ -187,7 +187,7 @@ def _keyed_members(value: Any) -> dict[str, Any]:
 
 
 def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> list[_Part]:
-    """Return the records of a value that is a collection, or that a path names."""
+    """Return the records in a value that is a collection or that a path leads to."""
     members = _keyed_members(value) or (value if key is not None else None)
     if value is None or value in ([], {}):
         return [([], identity)]

@@ -119,7 +119,7 @@ class Wanted:
             raise TabulationError(what, "Leave one of them out.", about="dtypes")
 
     def columns(self, found: Iterable[Column], count: int, numbers: Numbers, losses: Losses) -> dict[str, Any]:
-        """Return the columns for `count` rows, as the schema defines them if there is one, and note lost digits."""
+        """Return the columns of a table with `count` rows, as in the schema if there is one, and note lost digits."""
         if self._schema is None:
             return {
                 column.name: _as_dtype(column, self._dtypes[column.name], numbers, losses)

@@ -147,7 +147,7 @@ def _pages_in(data: Any) -> Iterator[Any] | None:
 
 
 def _records_in(table: pd.DataFrame, path: str, *, numbers_as_text: bool) -> list[dict[Any, Any]]:
-    """Return a record for each row of a table: the columns that tell rows apart, and the parsed column at `path`."""
+    """Return a record for each table row: the columns that identify rows, and the parsed column at `path`."""
     column = path if path in table.columns else path.partition(".")[0]
     if column not in table.columns:
         what = f"The table has no column at {excerpt(path)!r}."

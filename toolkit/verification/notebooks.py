@@ -1,4 +1,4 @@
-"""Notebook files: find them, read them, ask git which of them changed, and write them."""
+"""Find, read and write notebook files, and ask git which of them changed."""
 
 from __future__ import annotations
 

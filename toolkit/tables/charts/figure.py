@@ -1,4 +1,4 @@
-"""The parts that all charts share: their arguments, a figure with a fixed style, and marks and rows on it.
+"""The parts that all charts share: arguments, a figure with a fixed style, and the marks and rows drawn on it.
 
 The same data gives a byte-for-byte identical chart on every machine and in every run. The style is fixed: it neither
 depends on the user's matplotlib styles nor changes them. Charts are drawn on white. On a dark page, their lightness is
@@ -170,7 +170,7 @@ def draw_calls(axes: Axes, positions: pd.Series[Any], row: int, status: pd.Serie
 
 
 def source_of(source: Any, *tables: pd.DataFrame) -> str:
-    """Return the source line of a chart: `source` if it is text, or else the first `attrs["source"]` of the tables."""
+    """Return a chart's source line: `source` if it is text, otherwise the first `attrs["source"]` of the tables."""
     if hasattr(source, "calls"):
         return source_of(None, source.calls())
     if source is not None and not isinstance(source, str):
