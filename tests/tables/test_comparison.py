@@ -116,7 +116,7 @@ def test_index_as_key():
         (["x"], None, "No column looks like a key"),
         (["order_id", "trade_id"], None, "Several columns might be the key: 'order_id', 'trade_id'"),
         (["id"], "x", "Column 'x' is not in both tables"),
-        (["id", "left"], "left", "none may have the name of a column of the result"),
+        (["id", "left"], "left", "none of them with the name of a result column"),
         (["id", "id"], None, "left table has several columns with the same name"),
     ],
 )

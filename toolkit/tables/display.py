@@ -205,7 +205,7 @@ def _series(dtype: str, values: Iterable[Any]) -> pd.Series[Any]:
 
 
 def _state(token: Authorization, tokens: Sequence[Authorization], now: datetime) -> str:
-    """Return "replaced" if the same credentials got a later token before it expired; else "expired" or "valid"."""
+    """Return "replaced" if the credentials got a later token before this one expired; else "expired" or "valid"."""
     if token.expires_at is None:
         return "valid"
     is_replaced = any(

@@ -251,7 +251,7 @@ def _below(value: Any, path: str, around: KeyPath, identity: Identity, key: str 
 
 
 def _step(value: Any, path: str) -> tuple[str, str]:
-    """Return the longest key in an object that begins the path, and the rest of the path. Keys may contain dots."""
+    """Return the longest key of an object that is a path prefix, and the rest of the path. Keys may contain dots."""
     parts = path.split(".")
     for count in range(len(parts), 0, -1):
         key = ".".join(parts[:count])

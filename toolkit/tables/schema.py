@@ -49,7 +49,7 @@ def schema(table: Any) -> Any:
 
     Text is `string`, Int64 is `int64`, boolean is `bool`, float64 is `double`, instants are `timestamp[us, tz=UTC]`,
     dates and local times `timestamp[us]`, and decimals `decimal128`. A column without values is `null`, a type that no
-    value fits. To avoid it, make the schema from several tables, or set the type:
+    value fits. To avoid this type, make the schema from several tables, or set the type:
 
         position = schema.get_field_index("closed_on")
         schema = schema.set(position, pa.field("closed_on", pa.timestamp("us")))

@@ -25,7 +25,7 @@ def tabulate(
     key: str | None = None,
     schema: Any = None,
 ) -> pd.DataFrame:
-    """Return a table of the records in a response, or in all pages of a list, with one row per record.
+    """Return a table with a row for each record in a response or in all pages of a list, numbered from 0.
 
         quotes = tabulate(response, records="quotes", key="symbol")
         positions = tabulate(response, records="positions")
@@ -74,8 +74,8 @@ def tabulate(
 
     Args:
         data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
-            `tk.pages(...)`, a list of responses, or any iterator over responses. Rows are added as pages arrive,
-            and types are inferred from all pages. A warning is issued if the last page says that another one follows.
+            `tk.pages(...)`, a list of responses, or any iterator over responses. Rows are added as pages arrive, and
+            types are inferred from all pages. A warning is issued if the last page says that another one follows.
         numbers: "float", "decimal" or "text".
         dtypes: maps column names to pandas, NumPy or Arrow dtypes, which take precedence over the rules above. Values
             must fit as described for `schema`. Names that are not columns are ignored.

@@ -26,7 +26,7 @@ _WORD: Final = re.compile(r"""[^\s"'(),=/\\]+""")
 
 
 def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
-    """Return the notebooks given or found in given folders, each once, without checkpoints and hidden folders."""
+    """Return each notebook given or found in a given folder once, without checkpoints and hidden folders."""
     notebooks: dict[Path, Path] = {}
     for path in map(Path, paths):
         found = [path] if path.suffix == SUFFIX and path.is_file() else []
