@@ -54,7 +54,7 @@ class CredentialKind(StrEnum):
 
 
 class Access(NamedTuple):
-    """The access that section 1 allows an environment.
+    """The access that an environment has, according to section 1.
 
     Attributes:
         holder: the kind of account holder, in the document's words.

@@ -31,7 +31,7 @@ _TYPE_WORDS: Final = {"str": "a string", "NoneType": "None", "function": "a func
 
 
 def _safe(text: str) -> str:
-    """Return a string that is safe to print, with known secrets removed: a message may quote a misplaced argument."""
+    """Return a string with known secrets removed, because a message may quote a secret passed as the wrong argument."""
     return masked(printable(masked(text)))
 
 

@@ -43,7 +43,7 @@ def progress(
         ConfigurationError: if `items` cannot be iterated over, or `total` is not a count.
     """
     if not isinstance(items, Iterable | AsyncIterable):
-        raise wrong_type("items", "something to loop over", items, "To count to a number, pass range(number).")
+        raise wrong_type("items", "something to loop over", items, "To loop a number of times, pass range(number).")
     count = operator.length_hint(items, -1) if total is None else as_count(total, about="total")
     return Loop(items, count if count >= 0 else None, str(label))
 

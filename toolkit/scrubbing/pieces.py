@@ -50,7 +50,7 @@ class Pieces:
         return "".join((*pieces, text[done:])) if pieces else text
 
     def unfinished(self, text: str) -> int:
-        """Return the length of a string's longest suffix that may be an incomplete piece of a secret; 0 if under 4."""
+        """Return the length of the longest suffix that may be the start of a piece; 0 if it is shorter than 4."""
         if text[-_SIGN:] not in self._signs:
             return 0
         length = 0

@@ -1,7 +1,7 @@
 """The scrubber makes requests and responses safe to record.
 
-The user's own rules are applied first. Then `finding` replaces the values that a message names as credentials, where
-they occur. Finally, every known secret, including those noted from messages of this recording, is replaced wherever it
+The user's own rules are applied first. Then `finding` replaces, in place, the values that a message names as
+credentials. Finally, every known secret, including those noted from messages of this recording, is replaced wherever it
 occurs, and addresses become symbolic. A scrubber may be shared between threads.
 """
 

@@ -99,7 +99,7 @@ class Searcher:
                         yield first + at * WIDTH, owners[window]
 
     def _exact_hits(self, data: bytes) -> Iterator[Hit]:
-        """Yield hits of needles with too few letters and digits for windows; each is searched for separately."""
+        """Yield hits for needles that are too short for windows; each of these needles is searched for separately."""
         for needle in self._without_windows:
             start = data.find(needle.literal)
             while start >= 0:

@@ -26,8 +26,8 @@ class Strength(Enum):
 
     STRONG: random-looking and long enough, or in a format that a provider uses for its credentials. LOOKALIKE: as
     random as a secret, but usually not one: a UUID, a digest, an ETag, a blockchain address. It counts as a secret only
-    under a name for which `vocabulary.is_core_name` is True. WEAK: what people write: words, sentences, identifiers,
-    numbers, dates, placeholders.
+    under a name for which `vocabulary.is_core_name` is True. WEAK: text that people write, such as words, sentences,
+    identifiers, numbers, dates and placeholders.
     """
 
     STRONG = "strong"

@@ -127,7 +127,7 @@ def credential_kind(name: str, place: Place) -> str | None:
 
 
 def _without_number(name: str) -> str:
-    """Return a name without its final number, or "" if it has none or if the numbered name is listed as ordinary."""
+    """Return a name without its trailing number, or "" if there is no number or the full name is listed as ordinary."""
     shorter = _NUMBERED.sub("", name)
     return "" if shorter == name or normal_name(name) in _ORDINARY else shorter
 

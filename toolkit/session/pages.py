@@ -220,7 +220,7 @@ class Pages:
         if url in self._asked:
             raise ServiceError(
                 f"Cannot read past page {self.number}: {following.words} that was already read.",
-                "Paging might never end. If another member has the cursor, pass cursor=(member, parameter).",
+                "Paging might never end. If the cursor is in another member, pass cursor=(member, parameter).",
                 response=response,
             )
         self._asked.add(url)

@@ -90,7 +90,7 @@ class Plan:
             reason = f"{type(error).__name__}: {excerpt(str(error), 80)}"
             return KeyFailure(key, None, reason, _tries(request), is_final=True)
         if walk.more is not None:
-            self.more = f"More pages exist than were read: {walk.more.words}. {walk.more.advice}"
+            self.more = f"Not all pages were read: {walk.more.words}. {walk.more.advice}"
         elif walk.request is not None and not self.more:
             self.more = "More pages follow the first. Leave out pages=False to read all of them."
         return Answered(key, tuple(bodies))

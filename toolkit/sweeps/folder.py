@@ -228,7 +228,7 @@ class Folder:
         return KeyedRows(table, self.parts[name].keys, self.parts[name].failures)
 
     def table(self, order: Collection[Key]) -> pd.DataFrame:
-        """Return the rows of all parts in the `order` of keys; rows of other keys come last, in the order of parts."""
+        """Return the rows of all parts, sorted by their key's position in `order`; rows with other keys come last."""
         # A worker may have written a part after the sweep ended.
         parts = [self.rows_of(name).without(twice) for name, twice in self._overlaps()]
         if not any(part.keys for part in parts):

@@ -151,7 +151,7 @@ def _records_in(table: pd.DataFrame, path: str, *, numbers_as_text: bool) -> lis
     column = path if path in table.columns else path.partition(".")[0]
     if column not in table.columns:
         what = f"The table has no column at {excerpt(path)!r}."
-        raise TabulationError(what, "Name a column of JSON text with records=, or pass the response.", about="records")
+        raise TabulationError(what, "Use records= to name a column of JSON, or pass the response.", about="records")
     keys = [name for name in table.columns if isinstance(name, str) and name != column and is_key(name)]
     chosen = table[[*keys, column]].astype(object)
     records = chosen.where(chosen.notna(), None).to_dict("records")

@@ -1,4 +1,4 @@
-"""Write and read the YAML of cassettes: exactly, safely and readably.
+"""Write and read cassette YAML without loss, safely, and in a readable form.
 
 Multi-line strings are written as blocks, other strings on one line. All output is ASCII, because stock vcrpy reads
 files in the machine's preferred encoding. Plain and single-quoted strings on one line, which are unambiguous, are read

@@ -24,7 +24,7 @@ Stamp = tuple[int, int, int] | None
 
 
 class Claim:
-    """The right of the process to record to a file, and the state that its recorders of that file share.
+    """An exclusive claim of this process to a file, and the state that the recorders of the file share.
 
     Attributes:
         lock: to be held while the file is read, written or replaced.
