@@ -211,7 +211,7 @@ def scrub(
     nothing = "Nothing needs to be replaced: the recording already complies with the current rules."
     terminal.print_rows(replaced, ("number", "kind", "count"), as_json=as_json, empty=nothing)
     if replaced and not as_json:
-        terminal.say("Nothing was changed. The rows above show what would be replaced." if dry_run else f"Replaced in {name}.")
+        terminal.say("Nothing was changed; these values would be replaced." if dry_run else f"Replaced in {name}.")
 
 
 @app.command("import", epilog=terminal.examples("toolkit cassettes import session.har checkout --only api.example.com"))

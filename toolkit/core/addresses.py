@@ -58,7 +58,7 @@ class Address(NamedTuple):
 
         Raises:
             ConfigurationError: if it is not an absolute http(s) URL with a plain host, or has a query, a fragment, or a
-                path segment of dots. The error does not show parts that may contain a secret by mistake.
+                path segment of dots. The error omits parts that may contain a secret by mistake.
             UnsafeAddress: if it has userinfo, or uses plain http to another machine.
         """
         if not isinstance(text, str):

@@ -109,7 +109,7 @@ class Searcher:
 
 
 def _span(data: bytes, start: int, end: int, needle: Needle) -> tuple[int, int] | None:
-    """Return the span of a secret whose normal form has the given span, or None if the text is not the secret."""
+    """Return the span in the text for a span in its normal form, or None if the text there is not the secret."""
     if needle.exact is not None and exact_form(data[start:end]) != needle.exact:
         return None
     if needle.cased is not None and cased_form(data[start:end]) != needle.cased:

@@ -315,7 +315,7 @@ def decision_on(name: str, value: str, place: Place, message: MessageKind) -> De
 
 
 def _counts(name: str, kind: str, value: str, place: Place, message: MessageKind) -> bool:
-    """Check whether a weak value counts as a credential because its name can only mean one."""
+    """Check whether a name is so specific that even a weak value counts as a credential."""
     is_core = is_core_name(name, place)
     if needs_strong_value(name, place) or not (is_core or message is MessageKind.REQUEST):
         return False

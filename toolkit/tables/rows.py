@@ -201,7 +201,7 @@ def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> l
     if key is not None:
         raise TabulationError(
             "key= needs an object whose members are records, but the data does not contain one.",
-            'key= is for {"ALFA": {...}, "BRVO": {...}}, also with a list under each key; leave it out otherwise.',
+            'Use key= only if an object maps keys to records or to lists: {"ALFA": {...}, "BRVO": {...}}.',
             about="key",
         )
     return [(_rows_in(value), identity)]
@@ -251,7 +251,7 @@ def _below(value: Any, path: str, around: KeyPath, identity: Identity, key: str 
 
 
 def _step(value: Any, path: str) -> tuple[str, str]:
-    """Return the longest key of an object that is a path prefix, and the rest of the path. Keys may contain dots."""
+    """Return the longest key of an object that is a prefix of the path, and the rest. Keys may contain dots."""
     parts = path.split(".")
     for count in range(len(parts), 0, -1):
         key = ".".join(parts[:count])

@@ -45,7 +45,7 @@ class Pace:
 
     @property
     def is_limited(self) -> bool:
-        """True if any session asks for a rate."""
+        """True if any session sets a rate limit."""
         return len(self._rates) > 0
 
     @property
