@@ -1,8 +1,8 @@
 """Read private keys from PEM, a JWK or a JWK set (a string or a file), create new keys, and sign assertions.
 
 `cryptography` reads PEM (PKCS#8, PKCS#1 and SEC 1, also encrypted), and PyJWT reads JWKs (RFC 7517). A string is always
-key text, and a file is always a Path. Damaged text is an error. The stack frames below `as_signer` contain the key, so
-tracebacks omit them (`frameless`). Errors from other libraries are replaced, because they may quote the key.
+key text, and a file is always a Path. Damaged text raises an error. The stack frames below `as_signer` contain the key,
+so tracebacks omit them (`frameless`). Errors from other libraries are replaced, because they may quote the key.
 
 private_key_jwt follows RFC 7523 sections 2.2 and 3. A new assertion is built and signed for every token request. Its
 claims follow RFC 7523 section 3 and OpenID Connect Core 1.0 section 9. PyJWT does not build assertions here, because it

@@ -105,7 +105,7 @@ class CredentialsMismatch(AccessError):
 
 
 class UnsafeAddress(AccessError):
-    """The request would send credentials to an address that is not the interface's own."""
+    """The request would send credentials to an address that does not belong to the interface."""
 
 
 class NetworkBlocked(AccessError):

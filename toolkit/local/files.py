@@ -226,8 +226,8 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
     """Return a path with the home folder in place of `~`.
 
     Raises:
-        ConfigurationError: if it is not a path, no file can have that path, or the home folder does not exist. The path
-            is not quoted: it may be a misplaced secret.
+        ConfigurationError: if it is not a valid path, or the home folder does not exist. The path is not quoted: it may
+            be a misplaced secret.
     """
     if not isinstance(path, str | Path):
         raise wrong_type(about or "the path", "a string or a Path", path, 'For example "folder/name".')

@@ -249,7 +249,7 @@ class PracticeService:
         return AsyncSession(credentials=self.credentials[name], settings=self.settings, **options)
 
     def revoke_tokens(self) -> None:
-        """Revoke all tokens issued so far: calls with them are answered with 401."""
+        """Revoke all tokens issued so far: calls that use them get a 401."""
         self._world.authenticator.revoke_tokens()
 
 

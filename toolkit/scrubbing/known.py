@@ -108,7 +108,7 @@ class KnownSecrets:
                 self._named = latest
 
     def placeholder(self, kind: str, secret: Secret) -> str:
-        """Return the placeholder or stand-in of a value; a new value gets the next placeholder of its kind."""
+        """Return the placeholder or stand-in for a value; a new value gets the next placeholder of its kind."""
         with self._lock:
             if secret not in self._placeholders:
                 kind = REGISTER.kind_of(secret) or kind
@@ -117,7 +117,7 @@ class KnownSecrets:
             return self._placeholders[secret]
 
     def placeholder_of(self, secret: Secret) -> str | None:
-        """Return the placeholder or stand-in of a secret, or None if the secret is not known."""
+        """Return the placeholder or stand-in for a secret, or None if the secret is not known."""
         kind = REGISTER.kind_of(secret)
         return self._placeholders.get(secret) if kind is None else self.placeholder(kind, secret)
 

@@ -1,6 +1,6 @@
 """Replace pieces of secrets in displayed text: secrets that are shortened, wrapped, or split by markup.
 
-This is only for displays. Recordings are searched for whole secrets, in every form.
+This is only for displayed output. Recordings are searched for whole secrets, in every form.
 """
 
 from __future__ import annotations

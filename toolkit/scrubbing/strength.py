@@ -286,7 +286,7 @@ def has_provider_format(value: str) -> bool:
 def provider_credentials(text: str) -> Iterator[tuple[int, int, Format]]:
     """Yield the start, end and format of each provider key or token in a string, except samples.
 
-    Only formats that cannot be mistaken for anything else are looked for.
+    This covers only formats that cannot be mistaken for anything else.
     """
     heads: set[bytes] = set()
     shadow = text.encode("ascii", "replace")

@@ -255,7 +255,7 @@ _STATE_OF_COOKIE: Final = re.compile(r"(?:[A-Za-z]{1,12}[_-]?){0,3}|[0-9]{1,4}|[
 
 
 class MessageKind(Enum):
-    """The kind of a message: a request, a response, or an error response (status 400 or more)."""
+    """The kind of a message: a request, a response, or an error response (status 400 or higher)."""
 
     REQUEST = "request"
     ANSWER = "answer"

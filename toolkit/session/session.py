@@ -317,7 +317,7 @@ class Session(BaseSession[httpx.Client]):
 
         Args:
             pages: False to read the first page only; not sent to the service.
-            params: query parameters, sent to the service unchanged, even `numbers=`. Amounts are floats; for exact
+            params: query parameters, sent to the service unchanged, including `numbers=`. Amounts are floats; for exact
                 decimals, use `tk.tabulate(tk.pages(session.broker, "/v1/accounts"), numbers="decimal")`.
 
         Raises:

@@ -133,7 +133,7 @@ class Plan:
 
 
 class Batch:
-    """Outcomes that are written together. Their responses form one table; if one does not fit, the batch is halved.
+    """Outcomes that are written together. Their responses form one table; if any does not fit, the batch is halved.
 
     A response is read when it is added, on the thread that received it, because a second thread would compete with the
     event loop for the interpreter. A large response would block the event loop for too long, so this response and all

@@ -187,7 +187,7 @@ def _keyed_members(value: Any) -> dict[str, Any]:
 
 
 def _opened(value: Any, path: KeyPath, identity: Identity, key: str | None) -> list[_Part]:
-    """Return the records in a value that is a collection or that a path leads to."""
+    """Return the records of the value at a path, with the keys that identify them."""
     members = _keyed_members(value) or (value if key is not None else None)
     if value is None or value in ([], {}):
         return [([], identity)]

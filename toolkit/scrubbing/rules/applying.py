@@ -151,7 +151,7 @@ class AppliedRules:
         return rules
 
     def stand_ins_in(self, uri: str, headers: HeaderList, body: bytes) -> set[str]:
-        """Return the values in a recorded message at the places for which there are pseudonym rules."""
+        """Return the values in a recorded message that the pseudonym rules apply to."""
         values: set[str] = set()
 
         def note(treatment: str, text: str) -> str:
