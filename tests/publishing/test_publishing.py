@@ -282,7 +282,7 @@ def test_command(project, published, tmp_path):
         ((notebook, "-o", tmp_path / "a.ipynb"), "cannot be a .ipynb file"),
         ((notebook, "-o", folder, "--replace"), "contains the notebook itself"),
         ((notebook, "-o", published.path.parent / "project/cassettes", "--replace"), "than an earlier publication"),
-        ((notebook, "-o", tmp_path / "a", "--no-code"), "Only a page can leave out code"),
+        ((notebook, "-o", tmp_path / "a", "--no-code"), "Only a page can omit its code"),
         ((notebook, "-o", tmp_path / "a", "-p", "kind"), "not a parameter"),
         ((write_notebook(tmp_path / "alone.ipynb", "1"), "-o", tmp_path / "a"), "not in a project"),
     ]:

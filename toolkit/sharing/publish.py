@@ -139,7 +139,7 @@ def publish(
     is_page = target.suffix.lower() in _PAGES
     _check_target(target, source, replace=replace)
     if not code and not is_page:
-        raise ConfigurationError("Only a page can leave out code.", "Name a file that ends in .html.", about="code")
+        raise ConfigurationError("Only a page can omit its code.", "Name a file that ends in .html.", about="code")
     if source.suffix != SUFFIX or not source.is_file():
         what = "is not a notebook" if source.exists() else "does not exist"
         raise ConfigurationError(f"{notebook} {what}.", f"Name a file that ends in {SUFFIX}.", about="notebook")
@@ -236,7 +236,7 @@ def _run_copy(stage: Path, place: Path, log: Path, timeout: float) -> None:
 def _run(
     notebook: Path, log: Path, timeout: float, what: str, *, update: bool = False
 ) -> tuple[Verdict, dict[Path, set[int]]]:
-    """Verify a notebook, and return the verdict and the cassettes that it opened. A failure begins with `what`."""
+    """Verify a notebook, and return the verdict and the cassettes that it opened. Error messages begin with `what`."""
     log.mkdir()
     [verdict] = verify([notebook], update=update, timeout=timeout, jobs=1, play_log=log)
     if verdict.failure is not None:

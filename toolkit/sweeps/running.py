@@ -119,7 +119,7 @@ class Run:
         self._raise()
 
     async def in_tasks(self) -> None:
-        """Request the keys in tasks of the running event loop."""
+        """Request the keys in tasks on the running event loop."""
         self._writing.start()
         tasks = [asyncio.create_task(run_async(self._work(lane), self._sending)) for lane in range(self.at_once)]
         try:

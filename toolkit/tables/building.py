@@ -265,7 +265,7 @@ class TableBuilder:
             yield Column(_distinct(name, taken), path[-1] if path else "", self._columns.pop(path).packed(self.count))
 
     def _ordered(self) -> list[KeyPath]:
-        """Return the paths grouped by object, without empty columns where other records have an object."""
+        """Return the paths grouped by object, without columns that are empty because other records have an object."""
         ranks: dict[KeyPath, int] = {}
         for path in self._columns:
             for length in range(1, len(path) + 1):
