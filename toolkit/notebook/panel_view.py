@@ -166,6 +166,6 @@ def badge_html(account: str) -> str:
 
 
 def problem_html(problem: Problem) -> str:
-    """Return HTML for a problem and the advice on it; screen readers announce the text when it appears."""
+    """Return HTML for a problem and its advice; screen readers announce the text when it appears."""
     lines = "".join(f"<div>{as_html(line)}</div>" for line in (problem.what, *problem.next_step.splitlines()))
     return f'<div class="toolkit-problem" role="alert">{lines}</div>'

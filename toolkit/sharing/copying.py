@@ -149,10 +149,11 @@ def with_parameters(content: dict[str, Any], parameters: Mapping[str, Any]) -> d
         return content
     cells = content["cells"]
     at = next((at for at, cell in enumerate(cells) if "parameters" in cell["metadata"].get("tags", ())), None)
-    wrong = [name for name in parameters if not name.isidentifier()]
-    if at is None or wrong:
-        what = f"{wrong[0]!r} is not a Python name." if wrong else "No cell in the notebook has the tag parameters."
-        raise ConfigurationError(what, "Tag the cell that sets defaults, and pass Python names.", about="parameters")
+    if wrong := [name for name in parameters if not name.isidentifier()]:
+        raise ConfigurationError(f"{wrong[0]!r} is not a Python name.", "Use a variable's name.", about="parameters")
+    if at is None:
+        what = "No cell in the notebook has the tag parameters."
+        raise ConfigurationError(what, "Tag the cell that sets the default values.", about="parameters")
     source = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in parameters.items())])
     kept = [cell for cell in cells[at + 1 :] if "injected-parameters" not in cell["metadata"].get("tags", ())]
     cell = {"cell_type": "code", "id": "parameters", "metadata": {"tags": ["injected-parameters"]}, "source": source}

@@ -35,7 +35,7 @@ _REFUSALS: Final = (
     (
         (62, 64, 0x800B010F, -67602),
         "a certificate for another host",
-        "Check the address. Something else may answer at it, such as a network's sign-in page.",
+        "Check the address. Another server may answer at it, such as a network's sign-in page.",
     ),
 )
 

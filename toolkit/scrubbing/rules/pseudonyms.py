@@ -76,7 +76,7 @@ class Pseudonyms:
         return stand_in if records and len(value) < 6 else value
 
     def of_recorded(self, text: str) -> str | None:
-        """Return the stand-in for a string that no rule names, or None unless the recording has only the stand-in."""
+        """Return the stand-in for a string that no rule names; None unless only the stand-in is in the recording."""
         if not self._recorded or text in self._values or self._is_recorded(text):
             return None
         stand_in = self._stand_ins.get(text)

@@ -28,7 +28,7 @@ _WHAT_TO_DO: Final = "check each place, revoke each real secret, and remove it f
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
 _MORE: Final = f"{PAGE} in the toolkit's repository has the steps for each kind of secret and file."
 _ADVICE: Final = (
-    "First revoke each secret with its issuer, and find out what it has been used for.",
+    "First revoke each secret with its issuer, and check the issuer's logs for its use.",
     "Clean the file: clear a notebook's outputs, scrub a recording with toolkit cassettes scrub, delete a log.",
     "Keep the value in an environment variable, or save it with toolkit credentials add.",
     "If it was committed: git filter-repo --invert-paths --path FILE removes the file from git's history.",

@@ -146,7 +146,7 @@ def new_chart(title: str, *, rows: Sequence[int], source: str) -> Iterator[tuple
 def draw_rows(axes: Axes, labels: Sequence[str], words: Sequence[str], nothing: str = "") -> None:
     """Write each row's label above its marks on the left, and its value on the right; the first row is on top.
 
-    If there are no rows, `nothing` is shown, such as "No call has finished."
+    `nothing` is the text to write if there are no rows, such as "No call has finished."
     """
     for row, (label, word) in enumerate(zip(labels, words, strict=True)):
         for x, text, side in ((0, label, "left"), (1, word, "right")):
